@@ -1,1 +1,12 @@
-//! runtime
+//! Amends: saga orchestration that knows what happened and what to do.
+//!
+//! Workflow authors read [`authoring`]; those who run them read [`Engine`](worker) and [`ports`].
+//! This crate stores nothing and talks to no broker: adapters do, through the traits in [`ports`].
+
+// The public interface is:
+pub mod authoring;
+pub mod memory;
+pub mod ports;
+pub mod worker;
+
+pub use amends_core as core;

@@ -1,0 +1,191 @@
+//! Who waits for whom: the DAG with the pivot's barrier edges in it.
+
+use std::collections::HashSet;
+
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::{Source, StepKind, StepPlan};
+use crate::id::StepIx;
+
+/// Direct dependencies in both directions, and an order that respects them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    parents: Vec<Vec<StepIx>>,
+    children: Vec<Vec<StepIx>>,
+    order: Vec<StepIx>,
+}
+
+/// What is wrong with a plan: the author's mistake, named.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A workflow must do something.
+    #[error("the saga has no steps")]
+    Empty,
+    /// Journals and request ids speak of step names.
+    #[error("two steps are named `{0}`")]
+    DuplicateName(String),
+    /// Names stand in `step/direction`, subjects and SQL views.
+    #[error("`{0}` is not a step name: use 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`")]
+    BadName(String),
+    /// There is at most one point of no return.
+    #[error("`{0}` is a second pivot")]
+    SecondPivot(String),
+    /// A step names a step that does not stand before it.
+    #[error("`{0}` uses the output of a step that is not declared before it")]
+    UnknownSource(String),
+    /// The steps wait for each other.
+    #[error("`{0}` waits for itself through other steps")]
+    Cycle(String),
+    /// An effect before the pivot must be undoable, a read and an effect after the pivot must not be undone.
+    #[error("`{step}` is a {kind} and must {must}")]
+    Compensation {
+        /// The step.
+        step: String,
+        /// Its kind.
+        kind: &'static str,
+        /// What is asked of it.
+        must: &'static str,
+    },
+    /// A compensated step after the pivot, or a retriable before it.
+    #[error("`{step}` is a {kind} and must stand {place} the pivot")]
+    Misplaced {
+        /// The step.
+        step: String,
+        /// Its kind.
+        kind: &'static str,
+        /// Where it must stand.
+        place: &'static str,
+    },
+}
+
+impl Graph {
+    /// Computes the graph of `steps`, whose order is the order of declaration.
+    pub(super) fn new(steps: &[StepPlan]) -> Result<Self, Vec<PlanError>> {
+        let mut errors = check_steps(steps);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let parents = parents_of(steps);
+        let mut dag = DiGraph::<(), ()>::with_capacity(steps.len(), steps.len() * 2);
+        let nodes: Vec<NodeIndex> = steps.iter().map(|_| dag.add_node(())).collect();
+        for (child, its) in parents.iter().enumerate() {
+            for parent in its {
+                dag.add_edge(nodes[parent.0], nodes[child], ());
+            }
+        }
+        let order = match petgraph::algo::toposort(&dag, None) {
+            Ok(order) => order.into_iter().map(|n| StepIx(n.index())).collect(),
+            Err(cycle) => {
+                errors.push(PlanError::Cycle(steps[cycle.node_id().index()].name.to_string()));
+                return Err(errors);
+            }
+        };
+        let mut children = vec![Vec::new(); steps.len()];
+        for (child, its) in parents.iter().enumerate() {
+            for parent in its {
+                children[parent.0].push(StepIx(child));
+            }
+        }
+        Ok(Self { parents, children, order })
+    }
+
+    /// The steps that `step` waits for directly.
+    pub fn parents(&self, step: StepIx) -> &[StepIx] {
+        &self.parents[step.0]
+    }
+
+    /// The steps that wait for `step` directly.
+    pub fn children(&self, step: StepIx) -> &[StepIx] {
+        &self.children[step.0]
+    }
+
+    /// All steps, each after everything it waits for.
+    pub fn order(&self) -> &[StepIx] {
+        &self.order
+    }
+
+    /// Does `later` wait for `earlier`, directly or through others?
+    pub fn waits_for(&self, later: StepIx, earlier: StepIx) -> bool {
+        self.parents(later).iter().any(|&p| p == earlier || self.waits_for(p, earlier))
+    }
+}
+
+/// Direct dependencies: data, `.after`, and the barrier of the pivot.
+fn parents_of(steps: &[StepPlan]) -> Vec<Vec<StepIx>> {
+    let pivot = steps.iter().position(|s| s.kind == StepKind::Pivot);
+    let mut all = Vec::with_capacity(steps.len());
+    for (ix, step) in steps.iter().enumerate() {
+        let data = step.input.sources().iter().filter_map(|source| match source {
+            Source::SagaInput => None,
+            Source::Step(of) => Some(*of),
+        });
+        let mut its: Vec<StepIx> = data.chain(step.after.iter().copied()).collect();
+        match pivot {
+            Some(pivot) if ix == pivot => its.extend((0..ix).map(StepIx)),
+            Some(pivot) if ix > pivot => its.push(StepIx(pivot)),
+            _ => {}
+        }
+        its.sort_unstable();
+        its.dedup();
+        all.push(its);
+    }
+    all
+}
+
+fn check_steps(steps: &[StepPlan]) -> Vec<PlanError> {
+    let mut errors = Vec::new();
+    if steps.is_empty() {
+        errors.push(PlanError::Empty);
+    }
+    let mut names = HashSet::new();
+    let mut pivot_seen = false;
+    let has_pivot = steps.iter().any(|s| s.kind == StepKind::Pivot);
+    for (ix, step) in steps.iter().enumerate() {
+        let name = || step.name.to_string();
+        if !good_name(&step.name) {
+            errors.push(PlanError::BadName(name()));
+        }
+        if !names.insert(step.name.clone()) {
+            errors.push(PlanError::DuplicateName(name()));
+        }
+        if step.kind == StepKind::Pivot {
+            if pivot_seen {
+                errors.push(PlanError::SecondPivot(name()));
+            }
+            pivot_seen = true;
+        }
+        let sources = step.input.sources().iter().filter_map(|s| match s {
+            Source::SagaInput => None,
+            Source::Step(of) => Some(of),
+        });
+        if sources.chain(&step.after).any(|of| of.0 >= steps.len()) {
+            errors.push(PlanError::UnknownSource(name()));
+        } else if step.after.contains(&StepIx(ix)) || step.input.sources().contains(&Source::Step(StepIx(ix)))
+        {
+            errors.push(PlanError::Cycle(name()));
+        }
+        errors.extend(check_kind(step, pivot_seen, has_pivot));
+    }
+    errors
+}
+
+fn check_kind(step: &StepPlan, pivot_seen: bool, has_pivot: bool) -> Option<PlanError> {
+    let kind = step.kind.word();
+    let compensation = |must| Some(PlanError::Compensation { step: step.name.to_string(), kind, must });
+    let misplaced = |place| Some(PlanError::Misplaced { step: step.name.to_string(), kind, place });
+    match step.kind {
+        StepKind::Compensated if step.undo.is_none() => compensation("have a compensation"),
+        StepKind::Read | StepKind::Pivot | StepKind::Retriable if step.undo.is_some() => {
+            compensation("not have a compensation")
+        }
+        StepKind::Compensated if pivot_seen => misplaced("before"),
+        StepKind::Retriable if !(pivot_seen && has_pivot) => misplaced("after"),
+        StepKind::Read | StepKind::Compensated | StepKind::Pivot | StepKind::Retriable => None,
+    }
+}
+
+fn good_name(name: &str) -> bool {
+    (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}

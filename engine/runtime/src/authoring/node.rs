@@ -1,0 +1,110 @@
+//! Steps with their types erased: what the worker sees of a definition.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use amends_core::event::{Failure, Finding, Recorded};
+use amends_core::machine::Attempted;
+use amends_core::plan::Source;
+use amends_core::{Json, SagaPlan, SagaState};
+
+use super::StepContext;
+
+/// One boxed future per attempt erases the rest.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
+
+/// A workflow, ready to be registered: its plan, and one node per step in the plan's order.
+#[derive(Clone)]
+pub struct Definition {
+    /// The shape.
+    pub plan: Arc<SagaPlan>,
+    /// The code.
+    pub nodes: Arc<[Arc<dyn Node>]>,
+}
+
+/// A step's input, built and typed, with the text that has to be journalled if a function shaped it.
+pub struct Prepared {
+    /// The typed input.
+    pub value: Box<dyn Any + Send>,
+    /// The shaped value as JSON, when a function shaped it just now.
+    pub shaped: Option<Json>,
+}
+
+/// Why an input cannot be built: nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("build the step's input: {reason}")]
+pub struct InputProblem {
+    /// For the desk, naming the place.
+    pub reason: String,
+}
+
+/// What a saga has recorded so far, for building inputs.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// The shape.
+    pub plan: &'a SagaPlan,
+    /// The state.
+    pub state: &'a SagaState,
+}
+
+impl<'a> Values<'a> {
+    /// The recorded text of `source`.
+    ///
+    /// # Errors
+    /// When it is not there, or was omitted.
+    pub fn of(&self, source: Source) -> Result<&'a Json, InputProblem> {
+        let Source::Step(ix) = source else {
+            return Ok(&self.state.input);
+        };
+        let action = &self.state.step(ix).forward;
+        action.value().ok_or_else(|| {
+            let step = &self.plan.step(ix).name;
+            let reason = match action.omitted() {
+                Some(omitted) => format!("the result of `{step}` was not recorded ({})", omitted.reason),
+                None => format!("`{step}` has no result"),
+            };
+            InputProblem { reason }
+        })
+    }
+}
+
+/// What a compensation is told of its forward action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForwardOutcome {
+    /// It succeeded with this result, or with one that could not be recorded.
+    Completed(Recorded),
+    /// It took effect in part.
+    Partial(Option<Recorded>),
+    /// Nobody knows.
+    InDoubt,
+}
+
+/// One step with its types erased. Panics and timeouts are the worker's concern.
+pub trait Node: Send + Sync + 'static {
+    /// Builds the step's input: from the journalled shaped value if there is one, else from recorded values.
+    ///
+    /// # Errors
+    /// When a value is missing, was omitted or does not decode, or a function of the author panicked.
+    fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem>;
+
+    /// One attempt of the forward action.
+    fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted>;
+
+    /// One attempt of the compensation. Only for steps whose plan has one.
+    fn compensate(&self, cx: StepContext, input: Prepared, forward: ForwardOutcome) -> BoxFuture<Attempted>;
+
+    /// One query for the forward action. Only for steps that settle by query.
+    fn reconcile(&self, cx: StepContext, input: Prepared) -> BoxFuture<Result<Finding, Failure>>;
+
+    /// One query for the compensation. Only for compensations that settle by query.
+    fn reconcile_compensation(&self, cx: StepContext, input: Prepared)
+    -> BoxFuture<Result<Finding, Failure>>;
+
+    /// Does `output` decode as the step's output? The answer names the place.
+    ///
+    /// # Errors
+    /// When it does not.
+    fn check_output(&self, output: &Json) -> Result<(), String>;
+}

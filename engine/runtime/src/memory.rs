@@ -1,0 +1,1 @@
+//! Honest in-memory reference implementations that pass the same conformance suites as the real ones.

@@ -1,0 +1,175 @@
+//! What a store keeps, as the engine hands it over: plain rows, no business meaning.
+//!
+//! A store never interprets `events`; the few columns beside it are indexes into the truth, written in the
+//! same commit.
+
+use std::sync::Arc;
+
+use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
+
+/// A definition that a node can run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DefinitionRef {
+    /// The workflow's name.
+    pub workflow: Arc<str>,
+    /// Its version.
+    pub version: u32,
+    /// The digest of its shape.
+    pub digest: [u8; 32],
+}
+
+/// The row of a saga that is being started. It is born owned by the node that commits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSaga {
+    /// What it runs.
+    pub definition: DefinitionRef,
+    /// Unique within the workflow. At most 512 bytes.
+    pub key: Arc<str>,
+    /// SHA-256 of the canonical input: tells a repeated start from a conflicting one.
+    pub input_digest: [u8; 32],
+    /// The source event's own time.
+    pub occurred_at: Timestamp,
+    /// When a saga before its pivot turns back.
+    pub deadline: Option<Timestamp>,
+    /// When it was started.
+    pub started_at: Timestamp,
+}
+
+/// One row of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalRow {
+    /// 1, 2, 3 … without gaps: with the saga's id, the fence.
+    pub seq: u64,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// `engine`, or a person.
+    pub actor: Arc<str>,
+    /// Made before it was submitted.
+    pub transition: TransitionId,
+    /// The events as JSON text, kept as given.
+    pub events: String,
+}
+
+/// A change of phase, or a release. Not written at every step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SagaChange {
+    /// `running`, `compensating`, `completed`, `compensated` or `closed`.
+    pub phase: &'static str,
+    /// The reason of the phase, for people and lists.
+    pub outcome: Option<String>,
+    /// Actions begun and not settled.
+    pub open_actions: u32,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Give the saga up. An ended saga is always released.
+    pub release: Option<Release>,
+}
+
+/// Gives a saga up: no owner, and due again at `wake_at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// When it is due; none: not by time.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// A desk entry of one action, or of the saga itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkItemRow {
+    /// `step/direction`; empty for the saga itself.
+    pub item: String,
+    /// `quarantine`, `reconciliation`, `approval` or `discrepancy`.
+    pub desk: &'static str,
+    /// Why, as a code.
+    pub reason: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// The workflow.
+    pub workflow: Arc<str>,
+    /// The step, for grouping.
+    pub step: String,
+    /// `forward` or `compensation`.
+    pub direction: String,
+    /// What is known of the effect.
+    pub effect: &'static str,
+    /// Groups alike items: (workflow, step, code, rule).
+    pub fingerprint: String,
+    /// Attempts made.
+    pub attempts: u32,
+    /// Class of the last failure.
+    pub error_kind: Option<String>,
+    /// Its code.
+    pub error_code: Option<String>,
+    /// The rule that decided its class.
+    pub error_rule: Option<String>,
+    /// The classifier's version.
+    pub classifier: Option<String>,
+}
+
+/// The difference of a saga's desk entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemChange {
+    /// A new entry, or a changed one.
+    Put(Box<WorkItemRow>),
+    /// The entry named so is gone.
+    Remove(String),
+}
+
+/// The difference of a saga's compensation records (one insert when it starts, one update when it ends).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompensationChange {
+    /// A compensation was requested.
+    Requested {
+        /// Its request id.
+        id: uuid::Uuid,
+        /// Of which step.
+        step: String,
+        /// The saga's business key.
+        business_key: Arc<str>,
+        /// Why, from the controlled vocabulary.
+        reason_code: String,
+        /// `engine`, or a person.
+        requested_by: String,
+        /// A person, or the policy that allows it.
+        approved_by: String,
+        /// When.
+        created_at: Timestamp,
+    },
+    /// It ended.
+    Ended {
+        /// Its request id.
+        id: uuid::Uuid,
+        /// When.
+        ended_at: Timestamp,
+        /// Its result as JSON text.
+        result: String,
+    },
+}
+
+/// The row of a saga, as it stands in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SagaRow {
+    /// The saga.
+    pub id: SagaId,
+    /// What it runs.
+    pub definition: DefinitionRef,
+    /// Its business key.
+    pub key: Arc<str>,
+    /// Digest of its canonical input.
+    pub input_digest: [u8; 32],
+    /// `running`, `compensating`, `completed`, `compensated`, `closed` or `purged`.
+    pub phase: String,
+    /// The reason of the phase.
+    pub outcome: Option<String>,
+    /// Who advances it.
+    pub owner: Option<Incarnation>,
+    /// When it is due.
+    pub wake_at: Option<Timestamp>,
+    /// Actions begun and not settled.
+    pub open_actions: u32,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Why it cannot be read, if it was set aside.
+    pub set_aside: Option<String>,
+}
