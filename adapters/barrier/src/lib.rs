@@ -95,7 +95,8 @@
 //! SQLite and PostgreSQL share every line. The row is inserted or, if it exists, locked in one statement
 //! (`INSERT … ON CONFLICT DO UPDATE … RETURNING`). On SQLite the whole transaction is the lock: begin it
 //! `IMMEDIATE`, as [`in_transaction`] does, for one that has read before its first write fails at once
-//! when another writer came between. On PostgreSQL the row is the lock; use READ COMMITTED (its
+//! when another writer came between. A query that does not fence needs no such transaction, and in WAL
+//! mode it waits for nobody. On PostgreSQL the row is the lock; use READ COMMITTED (its
 //! default). The tests of this crate run on SQLite; a test on a PostgreSQL server is still to come.
 
 mod answer;

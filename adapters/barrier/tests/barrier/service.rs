@@ -92,7 +92,10 @@ async fn connect(folder: &TempDir) -> DatabaseConnection {
     let mut options =
         ConnectOptions::new(format!("sqlite://{}/service.db?mode=rwc", folder.path().display()));
     options.max_connections(1).sqlx_logging(false);
-    Database::connect(options).await.unwrap()
+    let db = Database::connect(options).await.unwrap();
+    // As a service would have it: who reads does not stand in the way of who writes.
+    db.execute_unprepared("PRAGMA journal_mode = WAL").await.unwrap();
+    db
 }
 
 /// Writes one line to the ledger, and then does as told. The answer names the attempt that wrote it.
