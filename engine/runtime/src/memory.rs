@@ -1,1 +1,6 @@
 //! Honest in-memory reference implementations that pass the same conformance suites as the real ones.
+
+mod store;
+mod tables;
+
+pub use store::MemoryStore;

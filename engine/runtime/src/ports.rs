@@ -1,12 +1,16 @@
 //! What the engine needs from the outside: a store, a clock.
 
 mod clock;
+mod content;
 mod rows;
+mod stats;
 mod store;
 
 pub use clock::{Clock, SystemClock};
+pub use content::KEY_BYTES_MAX;
 pub use rows::{
-    CompensationChange, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange, SagaRow,
-    WorkItemRow,
+    CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange,
+    SagaRow, WorkItemRow,
 };
+pub use stats::WriteStats;
 pub use store::{Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, StoreCounts, Verdict};

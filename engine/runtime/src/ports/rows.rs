@@ -145,6 +145,29 @@ pub enum CompensationChange {
     },
 }
 
+/// A compensation record, as it stands in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompensationRow {
+    /// Its request id.
+    pub id: uuid::Uuid,
+    /// Of which step.
+    pub step: String,
+    /// The saga's business key.
+    pub business_key: Arc<str>,
+    /// Why, from the controlled vocabulary.
+    pub reason_code: String,
+    /// `engine`, or a person.
+    pub requested_by: String,
+    /// A person, or the policy that allows it.
+    pub approved_by: String,
+    /// When it was requested.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Its result as JSON text, once it ended.
+    pub result: Option<String>,
+}
+
 /// The row of a saga, as it stands in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SagaRow {

@@ -6,7 +6,8 @@ use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
 use super::rows::{
-    CompensationChange, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow, WorkItemRow,
+    CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
+    WorkItemRow,
 };
 
 /// One transition of one saga, with everything that must be true in the same instant.
@@ -162,6 +163,9 @@ pub trait SagaQuery: Send + Sync + 'static {
 
     /// Desk entries, the oldest first; at most `limit`.
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault>;
+
+    /// The compensation records of a saga, in the order they were requested.
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault>;
 
     /// How many rows there are.
     async fn counts(&self) -> Result<StoreCounts, Fault>;

@@ -1,0 +1,266 @@
+//! The tables of the in-memory store: one value, changed only under its lock.
+//!
+//! A commit is checked against everything first and written afterwards, so nothing has to be undone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use amends_core::{Incarnation, SagaId, Timestamp};
+use uuid::Uuid;
+
+use crate::ports::{
+    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, NewSaga, SagaChange,
+    SagaRow, Verdict, WorkItemRow, WriteStats,
+};
+
+/// Everything the store holds.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    sagas: BTreeMap<SagaId, SagaRow>,
+    keys: BTreeMap<(Arc<str>, Arc<str>), SagaId>,
+    /// Sagas that have a `wake_at`, hence no owner: the index that claims read. Its entries follow
+    /// [`Tables::place`], the only function that changes owner or wake-up time.
+    due: BTreeSet<(Timestamp, SagaId)>,
+    journals: BTreeMap<SagaId, BTreeMap<u64, JournalRow>>,
+    items: BTreeMap<(SagaId, String), WorkItemRow>,
+    compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
+    workers: BTreeSet<Incarnation>,
+    ended: BTreeSet<Incarnation>,
+    pub(super) stats: WriteStats,
+}
+
+impl Tables {
+    pub(super) fn is_worker(&self, incarnation: Incarnation) -> bool {
+        self.workers.contains(&incarnation)
+    }
+
+    /// Registers `incarnation` as the one live worker; false if it was fenced out before.
+    pub(super) fn join(&mut self, incarnation: Incarnation, now: Timestamp) -> bool {
+        if self.ended.contains(&incarnation) {
+            return false;
+        }
+        let dead: Vec<_> = self.workers.iter().copied().filter(|worker| *worker != incarnation).collect();
+        for worker in dead {
+            self.workers.remove(&worker);
+            self.ended.insert(worker);
+        }
+        self.workers.insert(incarnation);
+        self.release_ownerless(now);
+        true
+    }
+
+    pub(super) fn leave(&mut self, incarnation: Incarnation, now: Timestamp) {
+        if self.workers.remove(&incarnation) {
+            self.ended.insert(incarnation);
+        }
+        self.release_ownerless(now);
+    }
+
+    /// Sagas whose owner has no worker row lose it, and are due.
+    fn release_ownerless(&mut self, now: Timestamp) {
+        let dead = |row: &&SagaRow| row.owner.is_some_and(|owner| !self.workers.contains(&owner));
+        let orphans: Vec<SagaId> = self.sagas.values().filter(dead).map(|row| row.id).collect();
+        for saga in orphans {
+            self.place(saga, None, Some(now));
+        }
+    }
+
+    /// Changes who owns a saga and when it is due, and the index with it.
+    fn place(&mut self, saga: SagaId, owner: Option<Incarnation>, wake_at: Option<Timestamp>) {
+        assert!(owner.is_none() || wake_at.is_none(), "an owned saga is not due");
+        let Some(row) = self.sagas.get_mut(&saga) else { return };
+        if let Some(was) = row.wake_at.take() {
+            self.due.remove(&(was, saga));
+        }
+        row.owner = owner;
+        row.wake_at = wake_at;
+        if let Some(at) = wake_at {
+            self.due.insert((at, saga));
+        }
+    }
+
+    /// Writes one commit, or finds why not.
+    pub(super) fn commit(&mut self, incarnation: Incarnation, commit: &Commit) -> Verdict {
+        if let Some(reason) = commit.unstorable() {
+            return Verdict::Unstorable { reason };
+        }
+        if let Some(standing) = self.journals.get(&commit.saga).and_then(|rows| rows.get(&commit.journal.seq))
+        {
+            let mine = standing.transition == commit.journal.transition;
+            return if mine { Verdict::Accepted } else { Verdict::Occupied { by: standing.transition } };
+        }
+        if let Some(new) = &commit.start {
+            if let Some(holder) = self.find(&new.definition.workflow, &new.key) {
+                return Verdict::KeyTaken(Box::new(holder.clone()));
+            }
+            self.insert(commit.saga, new, incarnation);
+        }
+        self.journals.entry(commit.saga).or_default().insert(commit.journal.seq, commit.journal.clone());
+        self.stats.journal_rows += 1;
+        if let Some(change) = &commit.change {
+            self.change(commit.saga, incarnation, change);
+        }
+        for change in &commit.items {
+            self.item(commit.saga, change);
+        }
+        for change in &commit.compensations {
+            self.compensation(commit.saga, change);
+        }
+        Verdict::Accepted
+    }
+
+    fn insert(&mut self, id: SagaId, new: &NewSaga, owner: Incarnation) {
+        let row = SagaRow {
+            id,
+            definition: new.definition.clone(),
+            key: new.key.clone(),
+            input_digest: new.input_digest,
+            phase: "running".to_owned(),
+            outcome: None,
+            owner: Some(owner),
+            wake_at: None,
+            open_actions: 0,
+            started_at: new.started_at,
+            ended_at: None,
+            set_aside: None,
+        };
+        self.keys.insert((new.definition.workflow.clone(), new.key.clone()), id);
+        self.sagas.insert(id, row);
+        self.stats.saga_inserts += 1;
+    }
+
+    /// The phase follows the accepted row always; owner and wake-up time only if the saga is mine or ended.
+    fn change(&mut self, saga: SagaId, incarnation: Incarnation, change: &SagaChange) {
+        let Some(row) = self.sagas.get_mut(&saga) else { return };
+        row.phase = change.phase.to_owned();
+        row.outcome.clone_from(&change.outcome);
+        row.open_actions = change.open_actions;
+        row.ended_at = change.ended_at;
+        self.stats.saga_updates += 1;
+        let ended = change.ended_at.is_some();
+        if ended || (change.release.is_some() && row.owner == Some(incarnation)) {
+            let wake_at = change.release.and_then(|release| release.wake_at);
+            let wake_at = if row.set_aside.is_some() { None } else { wake_at };
+            self.place(saga, None, wake_at);
+        }
+    }
+
+    fn item(&mut self, saga: SagaId, change: &ItemChange) {
+        match change {
+            ItemChange::Put(row) => {
+                self.items.insert((saga, row.item.clone()), WorkItemRow::clone(row));
+            }
+            ItemChange::Remove(item) => {
+                self.items.remove(&(saga, item.clone()));
+            }
+        }
+        self.stats.work_items += 1;
+    }
+
+    fn compensation(&mut self, saga: SagaId, change: &CompensationChange) {
+        match change {
+            CompensationChange::Requested {
+                id,
+                step,
+                business_key,
+                reason_code,
+                requested_by,
+                approved_by,
+                created_at,
+            } => {
+                let row = CompensationRow {
+                    id: *id,
+                    step: step.clone(),
+                    business_key: business_key.clone(),
+                    reason_code: reason_code.clone(),
+                    requested_by: requested_by.clone(),
+                    approved_by: approved_by.clone(),
+                    created_at: *created_at,
+                    ended_at: None,
+                    result: None,
+                };
+                self.compensations.entry(*id).or_insert((saga, row));
+            }
+            CompensationChange::Ended { id, ended_at, result } => {
+                if let Some((_, row)) = self.compensations.get_mut(id) {
+                    row.ended_at = Some(*ended_at);
+                    row.result = Some(result.clone());
+                }
+            }
+        }
+        self.stats.compensations += 1;
+    }
+
+    pub(super) fn claim(&mut self, claim: &Claim) -> Vec<SagaId> {
+        let takes = |row: &SagaRow| {
+            row.owner.is_none() && row.set_aside.is_none() && claim.definitions.contains(&row.definition)
+        };
+        let taken: Vec<SagaId> = match claim.only {
+            Some(saga) => {
+                let free = claim.limit > 0 && self.sagas.get(&saga).is_some_and(takes);
+                free.then_some(saga).into_iter().collect()
+            }
+            None => self
+                .due
+                .iter()
+                .take_while(|(at, _)| *at <= claim.now)
+                .filter_map(|(_, saga)| self.sagas.get(saga))
+                .filter(|row| takes(row))
+                .take(claim.limit as usize)
+                .map(|row| row.id)
+                .collect(),
+        };
+        for saga in &taken {
+            self.place(*saga, Some(claim.incarnation), None);
+        }
+        self.stats.claims += taken.len() as u64;
+        taken
+    }
+
+    pub(super) fn set_aside(&mut self, saga: SagaId, reason: &str) {
+        self.place(saga, None, None);
+        if let Some(row) = self.sagas.get_mut(&saga) {
+            row.set_aside.get_or_insert_with(|| reason.to_owned());
+        }
+    }
+
+    pub(super) fn find(&self, workflow: &str, key: &str) -> Option<&SagaRow> {
+        self.sagas.get(self.keys.get(&(Arc::from(workflow), Arc::from(key)))?)
+    }
+
+    pub(super) fn load(&self, saga: SagaId) -> Option<Loaded> {
+        let row = self.sagas.get(&saga)?.clone();
+        let journal =
+            self.journals.get(&saga).map(|rows| rows.values().cloned().collect()).unwrap_or_default();
+        Some(Loaded { row, journal })
+    }
+
+    /// Sagas in id order, after `after`.
+    pub(super) fn sagas(&self, after: Option<SagaId>) -> impl Iterator<Item = &SagaRow> {
+        let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        self.sagas.range((from, std::ops::Bound::Unbounded)).map(|(_, row)| row)
+    }
+
+    pub(super) fn items(&self) -> impl Iterator<Item = (SagaId, &WorkItemRow)> {
+        self.items.iter().map(|((saga, _), row)| (*saga, row))
+    }
+
+    pub(super) fn journal_rows(&self) -> impl Iterator<Item = &JournalRow> {
+        self.journals.values().flat_map(BTreeMap::values)
+    }
+
+    pub(super) fn saga_count(&self) -> usize {
+        self.sagas.len()
+    }
+
+    pub(super) fn compensations(&self, saga: SagaId) -> Vec<CompensationRow> {
+        let mut rows: Vec<_> =
+            self.compensations.values().filter(|(of, _)| *of == saga).map(|(_, row)| row.clone()).collect();
+        rows.sort_by_key(|row| (row.created_at, row.id));
+        rows
+    }
+
+    pub(super) fn compensation_count(&self) -> usize {
+        self.compensations.len()
+    }
+}

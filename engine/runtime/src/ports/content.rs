@@ -1,0 +1,96 @@
+//! What no store takes, whatever its technology: the same answer from every adapter.
+
+use super::rows::{CompensationChange, ItemChange, NewSaga, SagaChange, WorkItemRow};
+use super::store::Commit;
+
+/// The longest business key, in bytes.
+pub const KEY_BYTES_MAX: usize = 512;
+
+impl Commit {
+    /// Why no store can take this commit, if so; a store answers [`Verdict::Unstorable`](super::Verdict).
+    ///
+    /// NUL is the reason of most: PostgreSQL refuses it and SQLite's own functions stop reading at it, so a
+    /// row that holds one would mean different things in different places.
+    pub fn unstorable(&self) -> Option<String> {
+        self.refusal().err()
+    }
+
+    fn refusal(&self) -> Result<(), String> {
+        let journal = &self.journal;
+        if journal.seq == 0 || i64::try_from(journal.seq).is_err() {
+            return Err(format!("sequence {} is not between 1 and 2^63 - 1", journal.seq));
+        }
+        if (journal.seq == 1) != self.start.is_some() {
+            return Err(format!("sequence {} and a start do not belong together", journal.seq));
+        }
+        text("actor", &journal.actor)?;
+        text("events", &journal.events)?;
+        self.start.as_ref().map_or(Ok(()), start)?;
+        self.change.as_ref().map_or(Ok(()), change)?;
+        self.items.iter().try_for_each(item)?;
+        self.compensations.iter().try_for_each(compensation)
+    }
+}
+
+fn text(name: &str, value: &str) -> Result<(), String> {
+    match value.bytes().position(|byte| byte == 0) {
+        Some(at) => Err(format!("{name} holds NUL at byte {at}")),
+        None => Ok(()),
+    }
+}
+
+fn optional(name: &str, value: Option<&str>) -> Result<(), String> {
+    value.map_or(Ok(()), |value| text(name, value))
+}
+
+fn word(name: &str, value: &str, of: &[&str]) -> Result<(), String> {
+    if of.contains(&value) { Ok(()) } else { Err(format!("{name} `{value}` is not one of {of:?}")) }
+}
+
+fn start(new: &NewSaga) -> Result<(), String> {
+    text("workflow", &new.definition.workflow)?;
+    text("key", &new.key)?;
+    if new.key.len() > KEY_BYTES_MAX {
+        return Err(format!("key has {} bytes, more than {KEY_BYTES_MAX}", new.key.len()));
+    }
+    Ok(())
+}
+
+fn change(change: &SagaChange) -> Result<(), String> {
+    word("phase", change.phase, &["running", "compensating", "completed", "compensated", "closed"])?;
+    optional("outcome", change.outcome.as_deref())
+}
+
+fn item(change: &ItemChange) -> Result<(), String> {
+    let row: &WorkItemRow = match change {
+        ItemChange::Put(row) => row,
+        ItemChange::Remove(item) => return text("item", item),
+    };
+    word("desk", row.desk, &["quarantine", "reconciliation", "approval", "discrepancy"])?;
+    text("item", &row.item)?;
+    text("reason", &row.reason)?;
+    text("workflow", &row.workflow)?;
+    text("step", &row.step)?;
+    text("direction", &row.direction)?;
+    text("effect", row.effect)?;
+    text("fingerprint", &row.fingerprint)?;
+    optional("error kind", row.error_kind.as_deref())?;
+    optional("error code", row.error_code.as_deref())?;
+    optional("error rule", row.error_rule.as_deref())?;
+    optional("classifier", row.classifier.as_deref())
+}
+
+fn compensation(change: &CompensationChange) -> Result<(), String> {
+    match change {
+        CompensationChange::Requested {
+            step, business_key, reason_code, requested_by, approved_by, ..
+        } => {
+            text("step", step)?;
+            text("business key", business_key)?;
+            text("reason code", reason_code)?;
+            text("requested by", requested_by)?;
+            text("approved by", approved_by)
+        }
+        CompensationChange::Ended { result, .. } => text("result", result),
+    }
+}
