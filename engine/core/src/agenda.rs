@@ -1,9 +1,13 @@
 //! What is to be done now, when to look again, and what waits for whom. A question asked of the state, so
 //! that recovery after a crash is the same code as live running.
 
+mod ask;
 mod desk;
+mod verbs;
 
+pub use ask::tasks;
 pub use desk::{Desk, DeskItem, desk};
+pub use verbs::{VerbOffer, verbs};
 
 use crate::id::ActionId;
 use crate::plan::SagaPlan;
@@ -122,8 +126,8 @@ pub enum Wait {
     Person(DeskItem),
 }
 
-/// Asks the state.
+/// Asks the state: tasks, wake-up and waits.
 pub fn agenda(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Agenda {
-    let _ = (plan, state, now);
-    Agenda::default()
+    let (tasks, wake) = ask::tasks(plan, state, now);
+    Agenda { tasks, wake, waits: ask::waits(plan, state, now) }
 }

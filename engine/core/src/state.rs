@@ -112,6 +112,8 @@ pub struct Running {
 pub struct Settling {
     /// Since when it is open.
     pub since: Timestamp,
+    /// Queries made since then: the budget counts these.
+    pub queries: u32,
     /// What comes next.
     pub plan: SettlePlan,
 }
@@ -312,6 +314,12 @@ impl SagaState {
             let undo = state.undo.as_ref().map(|undo| (ActionId::compensation(step.name.clone()), undo));
             std::iter::once(forward).chain(undo)
         })
+    }
+
+    /// Has the compensation of this action's step become ready, or more?
+    pub fn compensation_began(&self, plan: &SagaPlan, id: &ActionId) -> bool {
+        let step = plan.find(&id.step).map(|ix| self.step(ix));
+        step.and_then(|step| step.undo.as_ref()).is_some_and(|undo| undo.stage != Stage::Pending)
     }
 
     /// Has the pivot succeeded?

@@ -56,6 +56,8 @@ pub fn desk(plan: &SagaPlan, state: &SagaState) -> Vec<DeskItem> {
     for (id, action) in state.actions(plan) {
         let (desk, because, since) = match (action.stage, action.quarantine, action.settling) {
             (Stage::Quarantined, Some((because, since)), _) => (Desk::Quarantine, because, since),
+            // An outcome that its own compensation is settling waits for that, not for a person.
+            (Stage::Reconciling, _, _) if id.is_forward() && state.compensation_began(plan, &id) => continue,
             (Stage::Reconciling, _, Some(settling)) => match settling.plan {
                 SettlePlan::Desk(because, since) => (Desk::Reconciliation, because, since),
                 _ => continue,

@@ -104,11 +104,6 @@ impl Graph {
     pub fn order(&self) -> &[StepIx] {
         &self.order
     }
-
-    /// Does `later` wait for `earlier`, directly or through others?
-    pub fn waits_for(&self, later: StepIx, earlier: StepIx) -> bool {
-        self.parents(later).iter().any(|&p| p == earlier || self.waits_for(p, earlier))
-    }
 }
 
 /// Direct dependencies: data, `.after`, and the barrier of the pivot.
