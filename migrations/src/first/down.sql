@@ -1,0 +1,15 @@
+DROP VIEW desk;
+DROP VIEW saga_overview;
+DROP VIEW saga_step;
+DROP VIEW saga_event;
+DROP TABLE worker;
+DROP TABLE node;
+DROP TABLE control;
+DROP TABLE compensation;
+DROP TABLE outbox_lane;
+DROP TABLE outbox;
+DROP TABLE mail;
+DROP TABLE intake;
+DROP TABLE work_item;
+DROP TABLE journal;
+DROP TABLE saga;

@@ -1,0 +1,100 @@
+-- For people with a SQL prompt; the engine reads none of these. Times are timestamps here.
+
+-- One row per event, in the journal's order. `json`, not `jsonb`: payloads keep their text.
+CREATE VIEW saga_event AS
+SELECT j.saga_id, j.seq, (e.n - 1)::integer AS n, j.at, j.actor, v.key AS event, v.value AS detail
+FROM journal j, json_array_elements(j.events::json) WITH ORDINALITY AS e(value, n), json_each(e.value) v;
+
+-- The present state of each action that the journal speaks of: the fold of its events, in SQL. An action that has
+-- not begun has no row, because the plan is not in the store.
+CREATE VIEW saga_step AS
+WITH told AS (
+  SELECT saga_id, seq, n, at, event,
+    detail ->> 'action' AS action,
+    detail ->> 'attempt' AS attempt,
+    detail ->> 'cause' AS cause,
+    CASE json_typeof(detail -> 'next')
+      WHEN 'string' THEN detail ->> 'next'
+      WHEN 'object' THEN (SELECT k FROM json_object_keys(detail -> 'next') AS k) END AS next,
+    detail #>> '{failure,kind}' AS failure_kind,
+    detail #>> '{failure,code}' AS failure_code,
+    detail #>> '{failure,message}' AS failure_message
+  FROM saga_event
+  WHERE json_typeof(detail -> 'action') = 'string'
+), staged AS (
+  SELECT t.*, CASE
+      WHEN event = 'Started' THEN CASE WHEN cause = 'repeat' THEN 'RECONCILING' ELSE 'RUNNING' END
+      WHEN event = 'Withdrawn' THEN CASE WHEN EXISTS (
+          SELECT 1 FROM told s WHERE s.saga_id = t.saga_id AND s.action = t.action AND s.event = 'Started'
+            AND s.attempt = t.attempt AND s.cause = 'repeat') THEN 'RECONCILING' ELSE 'READY' END
+      WHEN event IN ('Succeeded', 'AcceptedByPerson') THEN 'SUCCEEDED'
+      WHEN event IN ('QueryStarted', 'QueryFailed', 'BecameUnknown', 'Accepted', 'Mismatched', 'SendAgainOrdered') THEN 'RECONCILING'
+      WHEN event = 'Resumed' THEN 'READY'
+      WHEN event = 'RejectedByPerson' THEN 'TERMINAL_REJECTED'
+      WHEN event = 'Waived' THEN 'SKIPPED'
+      WHEN next = 'retry' THEN 'RETRY_SCHEDULED'
+      WHEN next = 'quarantine' THEN 'QUARANTINED'
+      WHEN next IN ('turn_back', 'skip') THEN 'SKIPPED'
+      WHEN next = 'reject' THEN 'TERMINAL_REJECTED'
+      WHEN next = 'done' THEN 'SUCCEEDED'
+      WHEN next IN ('query', 'repeat', 'desk') THEN 'RECONCILING'
+    END AS stage                                          -- 'stay', and news that moves nothing: no stage
+  FROM told t
+), latest AS (
+  SELECT *, row_number() OVER (PARTITION BY saga_id, action ORDER BY seq DESC, n DESC) AS back
+  FROM staged WHERE stage IS NOT NULL
+), failed AS (
+  SELECT *, row_number() OVER (PARTITION BY saga_id, action ORDER BY seq DESC, n DESC) AS back
+  FROM told WHERE failure_kind IS NOT NULL
+), counted AS (
+  SELECT saga_id, action,
+    count(*) FILTER (WHERE event = 'Started') - count(*) FILTER (WHERE event = 'Withdrawn') AS attempts,
+    count(*) FILTER (WHERE event = 'QueryStarted') AS queries
+  FROM told GROUP BY saga_id, action
+), moved AS (
+  SELECT l.saga_id, l.action, l.at, CASE
+      -- A takeover makes what was running unknown; the turn skips what had not been sent.
+      WHEN l.stage = 'RUNNING' THEN (
+        SELECT CASE WHEN count(*) = 0 THEN 'RUNNING' ELSE 'RECONCILING' END FROM saga_event c
+        WHERE c.saga_id = l.saga_id AND c.event = 'Claimed' AND (c.seq, c.n) > (l.seq, l.n))
+      WHEN l.stage IN ('READY', 'RETRY_SCHEDULED', 'QUARANTINED') AND l.action LIKE '%/forward' THEN (
+        SELECT CASE WHEN count(*) = 0 THEN l.stage ELSE 'SKIPPED' END FROM saga_event c
+        WHERE c.saga_id = l.saga_id AND c.event = 'TurnedBack' AND (c.seq, c.n) > (l.seq, l.n))
+      ELSE l.stage
+    END AS stage
+  FROM latest l WHERE l.back = 1
+)
+SELECT s.id AS saga, s.workflow, s.key, m.action, m.stage, to_timestamp(m.at / 1e6) AS since,
+  c.attempts, c.queries, f.failure_kind, f.failure_code, f.failure_message
+FROM moved m
+JOIN saga s ON s.id = m.saga_id
+JOIN counted c ON c.saga_id = m.saga_id AND c.action = m.action
+LEFT JOIN failed f ON f.saga_id = m.saga_id AND f.action = m.action AND f.back = 1;
+
+-- One row per saga.
+CREATE VIEW saga_overview AS
+SELECT s.id AS saga, s.workflow, s.version, s.key, s.phase, s.outcome, s.open_actions,
+  (SELECT count(*) FROM work_item w WHERE w.saga_id = s.id) AS desk_items,
+  (SELECT max(j.seq) FROM journal j WHERE j.saga_id = s.id) AS transitions,
+  to_timestamp(s.started_at / 1e6) AS started,
+  to_timestamp(s.ended_at / 1e6) AS ended,
+  to_timestamp(s.wake_at / 1e6) AS due,
+  (SELECT n.node FROM node n WHERE n.incarnation = s.owner) AS owner,
+  s.set_aside
+FROM saga s;
+
+-- Everything that waits for a person, the oldest first: desk entries, sagas set aside, messages without a saga.
+CREATE VIEW desk AS
+SELECT to_timestamp(since / 1e6) AS since, desk, workflow, key, saga, item, reason, effect, attempts, error_kind,
+  error_code, assignee
+FROM (
+  SELECT w.since, w.desk, w.workflow, s.key, s.id AS saga, w.item, w.reason, w.effect, w.attempts::bigint,
+    w.error_kind, w.error_code, w.assignee
+  FROM work_item w JOIN saga s ON s.id = w.saga_id
+  UNION ALL
+  SELECT s.set_aside_at, 'set aside', s.workflow, s.key, s.id, '', s.set_aside, NULL, NULL, NULL, NULL, NULL
+  FROM saga s WHERE s.set_aside_at IS NOT NULL
+  UNION ALL
+  SELECT i.first_seen, 'intake', i.source, i.dedupe, NULL, '', i.reason, NULL, i.seen, NULL, NULL, NULL
+  FROM intake i WHERE i.closed_at IS NULL
+) waiting ORDER BY 1;

@@ -1,0 +1,112 @@
+-- For people with a SQL prompt; the engine reads none of these. Ids and times are text here.
+
+-- One row per event, in the journal's order.
+CREATE VIEW saga_event AS
+SELECT j.saga_id, j.seq, CAST(e.key AS INTEGER) AS n, j.at, j.actor, v.key AS event, v.value AS detail
+FROM journal j, json_each(j.events) e, json_each(e.value) v;
+
+-- The present state of each action that the journal speaks of: the fold of its events, in SQL. An action that has
+-- not begun has no row, because the plan is not in the store.
+CREATE VIEW saga_step AS
+WITH told AS (
+  SELECT saga_id, seq, n, at, event,
+    json_extract(detail, '$.action') AS action,
+    json_extract(detail, '$.attempt') AS attempt,
+    json_extract(detail, '$.cause') AS cause,
+    CASE json_type(detail, '$.next')
+      WHEN 'text' THEN json_extract(detail, '$.next')
+      WHEN 'object' THEN (SELECT key FROM json_each(detail, '$.next')) END AS next,
+    json_extract(detail, '$.failure.kind') AS failure_kind,
+    json_extract(detail, '$.failure.code') AS failure_code,
+    json_extract(detail, '$.failure.message') AS failure_message
+  FROM saga_event
+  WHERE json_type(detail, '$.action') = 'text'
+), staged AS (
+  SELECT t.*, CASE
+      WHEN event = 'Started' THEN CASE WHEN cause = 'repeat' THEN 'RECONCILING' ELSE 'RUNNING' END
+      WHEN event = 'Withdrawn' THEN CASE WHEN EXISTS (
+          SELECT 1 FROM told s WHERE s.saga_id = t.saga_id AND s.action = t.action AND s.event = 'Started'
+            AND s.attempt = t.attempt AND s.cause = 'repeat') THEN 'RECONCILING' ELSE 'READY' END
+      WHEN event IN ('Succeeded', 'AcceptedByPerson') THEN 'SUCCEEDED'
+      WHEN event IN ('QueryStarted', 'QueryFailed', 'BecameUnknown', 'Accepted', 'Mismatched', 'SendAgainOrdered') THEN 'RECONCILING'
+      WHEN event = 'Resumed' THEN 'READY'
+      WHEN event = 'RejectedByPerson' THEN 'TERMINAL_REJECTED'
+      WHEN event = 'Waived' THEN 'SKIPPED'
+      WHEN next = 'retry' THEN 'RETRY_SCHEDULED'
+      WHEN next = 'quarantine' THEN 'QUARANTINED'
+      WHEN next IN ('turn_back', 'skip') THEN 'SKIPPED'
+      WHEN next = 'reject' THEN 'TERMINAL_REJECTED'
+      WHEN next = 'done' THEN 'SUCCEEDED'
+      WHEN next IN ('query', 'repeat', 'desk') THEN 'RECONCILING'
+    END AS stage                                          -- 'stay', and news that moves nothing: no stage
+  FROM told t
+), latest AS (
+  SELECT *, row_number() OVER (PARTITION BY saga_id, action ORDER BY seq DESC, n DESC) AS back
+  FROM staged WHERE stage IS NOT NULL
+), failed AS (
+  SELECT *, row_number() OVER (PARTITION BY saga_id, action ORDER BY seq DESC, n DESC) AS back
+  FROM told WHERE failure_kind IS NOT NULL
+), counted AS (
+  SELECT saga_id, action,
+    sum(event = 'Started') - sum(event = 'Withdrawn') AS attempts,
+    sum(event = 'QueryStarted') AS queries
+  FROM told GROUP BY saga_id, action
+), moved AS (
+  SELECT l.saga_id, l.action, l.at, CASE
+      -- A takeover makes what was running unknown; the turn skips what had not been sent.
+      WHEN l.stage = 'RUNNING' THEN (
+        SELECT CASE WHEN count(*) = 0 THEN 'RUNNING' ELSE 'RECONCILING' END FROM saga_event c
+        WHERE c.saga_id = l.saga_id AND c.event = 'Claimed' AND (c.seq, c.n) > (l.seq, l.n))
+      WHEN l.stage IN ('READY', 'RETRY_SCHEDULED', 'QUARANTINED') AND l.action LIKE '%/forward' THEN (
+        SELECT CASE WHEN count(*) = 0 THEN l.stage ELSE 'SKIPPED' END FROM saga_event c
+        WHERE c.saga_id = l.saga_id AND c.event = 'TurnedBack' AND (c.seq, c.n) > (l.seq, l.n))
+      ELSE l.stage
+    END AS stage
+  FROM latest l WHERE l.back = 1
+)
+SELECT
+  lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' || substr(hex(s.id), 13, 4) || '-'
+    || substr(hex(s.id), 17, 4) || '-' || substr(hex(s.id), 21)) AS saga,
+  s.workflow, s.key, m.action, m.stage,
+  strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1e6, 'unixepoch') AS since,
+  c.attempts, c.queries, f.failure_kind, f.failure_code, f.failure_message
+FROM moved m
+JOIN saga s ON s.id = m.saga_id
+JOIN counted c ON c.saga_id = m.saga_id AND c.action = m.action
+LEFT JOIN failed f ON f.saga_id = m.saga_id AND f.action = m.action AND f.back = 1;
+
+-- One row per saga.
+CREATE VIEW saga_overview AS
+SELECT
+  lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' || substr(hex(s.id), 13, 4) || '-'
+    || substr(hex(s.id), 17, 4) || '-' || substr(hex(s.id), 21)) AS saga,
+  s.workflow, s.version, s.key, s.phase, s.outcome, s.open_actions,
+  (SELECT count(*) FROM work_item w WHERE w.saga_id = s.id) AS desk_items,
+  (SELECT max(j.seq) FROM journal j WHERE j.saga_id = s.id) AS transitions,
+  strftime('%Y-%m-%dT%H:%M:%fZ', s.started_at / 1e6, 'unixepoch') AS started,
+  strftime('%Y-%m-%dT%H:%M:%fZ', s.ended_at / 1e6, 'unixepoch') AS ended,
+  strftime('%Y-%m-%dT%H:%M:%fZ', s.wake_at / 1e6, 'unixepoch') AS due,
+  (SELECT n.node FROM node n WHERE n.incarnation = s.owner) AS owner,
+  s.set_aside
+FROM saga s;
+
+-- Everything that waits for a person, the oldest first: desk entries, sagas set aside, messages without a saga.
+CREATE VIEW desk AS
+SELECT strftime('%Y-%m-%dT%H:%M:%fZ', since / 1e6, 'unixepoch') AS since, desk, workflow, key, saga, item, reason,
+  effect, attempts, error_kind, error_code, assignee
+FROM (
+  SELECT w.since, w.desk, w.workflow, s.key,
+    lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' || substr(hex(s.id), 13, 4) || '-'
+      || substr(hex(s.id), 17, 4) || '-' || substr(hex(s.id), 21)) AS saga,
+    w.item, w.reason, w.effect, w.attempts, w.error_kind, w.error_code, w.assignee
+  FROM work_item w JOIN saga s ON s.id = w.saga_id
+  UNION ALL
+  SELECT s.set_aside_at, 'set aside', s.workflow, s.key,
+    lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' || substr(hex(s.id), 13, 4) || '-'
+      || substr(hex(s.id), 17, 4) || '-' || substr(hex(s.id), 21)),
+    '', s.set_aside, NULL, NULL, NULL, NULL, NULL
+  FROM saga s WHERE s.set_aside_at IS NOT NULL
+  UNION ALL
+  SELECT i.first_seen, 'intake', i.source, i.dedupe, NULL, '', i.reason, NULL, i.seen, NULL, NULL, NULL
+  FROM intake i WHERE i.closed_at IS NULL
+) ORDER BY 1;
