@@ -3,9 +3,8 @@
 //! Tables are spelled out as SQL, per backend, and never derived from entities: what an old migration created
 //! must not change when an entity does. A released migration is not edited; a change is a new one.
 
-mod migrator;
-
 mod first;
+mod migrator;
 
 // The public interface is:
 pub use migrator::Migrator;
