@@ -1,6 +1,6 @@
 //! The pure saga machine of Amends.
 //!
-//! Read [`machine`], [`state`], [`event`], [`agenda`], [`plan`] in that order and you know the engine.
+//! Read [`machine`], [`state`], [`event`], [`mod@agenda`], [`plan`] in that order and you know the engine.
 //!
 //! This crate has no clock, no randomness and no IO: time is an argument, effects are asked for by
 //! [`agenda()`] and never performed. It runs no steps, stores no journals and knows no broker.
