@@ -1,6 +1,7 @@
 //! The plan: a workflow's validated shape, as data. The machine reads it and never changes it.
 
 pub mod digest;
+pub mod draw;
 pub mod graph;
 pub mod policy;
 
@@ -180,6 +181,41 @@ impl Input {
         match self {
             Self::Recorded(sources) | Self::Shaped(sources) => sources,
         }
+    }
+}
+
+impl Contract {
+    /// A participant that promises nothing.
+    pub fn unstated() -> Self {
+        Self::default()
+    }
+
+    /// `Absent` means "without effect" once so much time has passed since the latest possible transmission.
+    #[must_use]
+    pub fn settle_window(mut self, window: Duration) -> Self {
+        self.settle_window = Some(window);
+        self
+    }
+
+    /// The participant remembers request ids for so long.
+    #[must_use]
+    pub fn key_retention(mut self, retention: Duration) -> Self {
+        self.key_retention = Some(retention);
+        self
+    }
+
+    /// The participant keeps its answers by request id.
+    #[must_use]
+    pub fn keeps_answers(mut self) -> Self {
+        self.keeps_answers = true;
+        self
+    }
+
+    /// The dependency that permits, limits and breakers are counted by.
+    #[must_use]
+    pub fn dependency(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.dependency = Some(name.into());
+        self
     }
 }
 

@@ -1,7 +1,34 @@
-//! What workflow authors write.
+//! What workflow authors write: steps, and the definition that connects them.
 
+mod builder;
+mod classify;
+mod configured;
 mod context;
+mod encode;
+mod erase;
+mod error;
+mod gives;
+mod handle;
 mod node;
+mod payload;
+mod policies;
+mod saga;
+mod step;
 
+pub use amends_core::plan::{Contract, Exhausted, InDoubt, QueryPolicy, RetryPolicy};
+pub use builder::{AfterPivot, BeforePivot, CanTurnBack, PastPivot, PlanErrors, SagaBuilder};
+pub use classify::{Class, Classified, Classifier, Coded, Meaning};
+pub use configured::{Configure, Configured, Settings, hours, minutes, seconds};
 pub use context::{ContextParts, StepContext};
+pub use encode::PAYLOAD_BYTES_MAX;
+pub use error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};
+pub use gives::Gives;
+pub use handle::{After, Handle, Map, Order, Origin};
 pub use node::{BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, Values};
+pub use payload::{Never, Payload};
+pub use policies::{Policies, RegistrationErrors};
+pub use saga::Saga;
+pub use step::{
+    AllowedIn, AnEffect, ByOperator, ByQuery, ByRepeating, Compensate, NoEffect, NoEffectAtAll, Reconcile,
+    ReconcileCompensation, SettlesBy, SettlesUndoBy, Step,
+};

@@ -7,6 +7,8 @@
 pub mod authoring;
 pub mod memory;
 pub mod ports;
+pub mod prelude;
 pub mod worker;
 
 pub use amends_core as core;
+pub use authoring::*;

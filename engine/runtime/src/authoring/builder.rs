@@ -1,0 +1,336 @@
+//! The phase-typed builder: wrong sagas do not compile, and the definition reads like the picture of the DAG.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use amends_core::StepIx;
+use amends_core::plan::{
+    Input, PlanError, QueryPolicy, RetryPolicy, SagaPlan, Schemas, Settle, Source, StepKind, StepPlan,
+    UndoPlan,
+};
+
+use super::context::StepContext;
+use super::erase::{self, Typed, Undoing};
+use super::error::StepError;
+use super::gives::Gives;
+use super::handle::{Handle, Origin};
+use super::node::Node;
+use super::payload::{Never, Payload};
+use super::saga::Saga;
+use super::step::{AllowedIn, AnEffect, Compensate, NoEffect, NoEffectAtAll, SettlesBy, SettlesUndoBy, Step};
+
+/// The phase before the point of no return.
+#[derive(Clone, Copy, Debug)]
+pub enum BeforePivot {}
+/// The phase after the point of no return.
+#[derive(Clone, Copy, Debug)]
+pub enum AfterPivot {}
+
+/// A phase in which the saga can still turn back.
+#[diagnostic::on_unimplemented(
+    message = "after the pivot nothing is undone, so a compensated step or a second pivot cannot stand here",
+    label = "the saga is past its point of no return",
+    note = "declare it before `.pivot(…)`, or make it `.retriable(…)` (it is repeated until it succeeds)"
+)]
+pub trait CanTurnBack {}
+impl CanTurnBack for BeforePivot {}
+
+/// A phase behind the point of no return.
+#[diagnostic::on_unimplemented(
+    message = "a retriable step belongs after the pivot",
+    label = "the saga can still turn back here",
+    note = "before the pivot use `.step(…)`, so that it can be compensated"
+)]
+pub trait PastPivot {}
+impl PastPivot for AfterPivot {}
+
+/// What is wrong with a definition: the author's mistakes, all at once, by name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("define workflow `{workflow}`: {}", list(.problems))]
+pub struct PlanErrors {
+    /// The workflow.
+    pub workflow: String,
+    /// Every problem, as a sentence.
+    pub problems: Vec<String>,
+}
+
+fn list(problems: &[String]) -> String {
+    problems.join("; ")
+}
+
+static BUILDERS: AtomicU32 = AtomicU32::new(0);
+
+/// Builds a workflow's definition, step by step, in the order of the picture.
+#[must_use = "a builder does nothing until `finish`"]
+pub struct SagaBuilder<I, P = BeforePivot> {
+    id: u32,
+    workflow: &'static str,
+    version: u32,
+    steps: Vec<StepPlan>,
+    nodes: Vec<Arc<dyn Node>>,
+    timeouts: Vec<Option<Duration>>,
+    deadline: Option<Duration>,
+    defaults: Defaults,
+    problems: Vec<String>,
+    of: PhantomData<fn(I) -> P>,
+}
+
+#[derive(Clone, Copy)]
+struct Defaults {
+    retry: &'static str,
+    query: &'static str,
+    compensation: &'static str,
+}
+
+impl<I: Payload> SagaBuilder<I> {
+    /// Begins a workflow; the handle is the saga's input. The name is 1 to 100 of a-z, A-Z, 0-9, `-`, `_`, `.`.
+    pub fn new(workflow: &'static str, version: u32) -> (Self, Handle<I>) {
+        let id = BUILDERS.fetch_add(1, Ordering::Relaxed);
+        let builder = Self {
+            id,
+            workflow,
+            version,
+            steps: Vec::new(),
+            nodes: Vec::new(),
+            timeouts: Vec::new(),
+            deadline: None,
+            defaults: Defaults { retry: "default", query: "default", compensation: "default" },
+            problems: Vec::new(),
+            of: PhantomData,
+        };
+        let origin = builder.origin(Source::SagaInput, "input");
+        (builder, Handle::new(origin))
+    }
+
+    /// The saga's deadline, from the source event's own time: past it, a saga before its pivot turns back.
+    /// None by default. Not part of the digest.
+    pub fn deadline(mut self, after: Duration) -> Self {
+        self.deadline = Some(after);
+        self
+    }
+
+    /// The named retry policy of steps that name none. `default` by default.
+    pub fn retry_default(mut self, policy: &'static str) -> Self {
+        self.defaults.retry = policy;
+        self
+    }
+
+    /// The named query policy of steps that name none. `default` by default.
+    pub fn query_default(mut self, policy: &'static str) -> Self {
+        self.defaults.query = policy;
+        self
+    }
+
+    /// The named retry policy of compensations whose steps name none. `default` by default.
+    pub fn compensation_default(mut self, policy: &'static str) -> Self {
+        self.defaults.compensation = policy;
+        self
+    }
+}
+
+impl<I: Payload, P> SagaBuilder<I, P> {
+    /// A step with an effect and a compensation.
+    pub fn step<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
+    where
+        P: CanTurnBack,
+        S: Compensate + SettlesBy<<S as Step>::Settle> + SettlesUndoBy<<S as Compensate>::UndoSettle>,
+        S::Settle: AnEffect,
+        S::UndoSettle: AnEffect,
+        H: Gives<S::Input>,
+    {
+        let declared = Declared {
+            kind: StepKind::Compensated,
+            settle: S::Settle::SETTLE,
+            undo: Some(UndoPlan { settle: S::UndoSettle::SETTLE, in_doubt: S::IN_DOUBT }),
+        };
+        let undoing = Undoing {
+            compensate: erase::compensate::<S>,
+            ask: <S as SettlesUndoBy<<S as Compensate>::UndoSettle>>::ask_undo,
+        };
+        self.add(name, step, input, declared, Some(undoing))
+    }
+
+    /// A step without any effect.
+    pub fn read<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
+    where
+        S: Step + SettlesBy<<S as Step>::Settle>,
+        S::Settle: NoEffectAtAll,
+        S::Refusal: AllowedIn<P>,
+        H: Gives<S::Input>,
+    {
+        let declared = Declared { kind: StepKind::Read, settle: Settle::NoEffect, undo: None };
+        self.add(name, step, input, declared, None)
+    }
+
+    /// A read as a closure. It cannot refuse.
+    pub fn read_fn<A, T, H, F, Fut>(&mut self, name: &'static str, input: H, f: F) -> Handle<T>
+    where
+        A: Payload,
+        T: Payload,
+        H: Gives<A>,
+        F: Fn(StepContext, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, StepError<Never>>> + Send + 'static,
+    {
+        let declared = Declared { kind: StepKind::Read, settle: Settle::NoEffect, undo: None };
+        self.add(name, ReadFn { f, of: PhantomData }, input, declared, None)
+    }
+
+    /// The point of no return. It waits for every step declared before it; every step declared after it waits
+    /// for it.
+    pub fn pivot<S, H>(
+        mut self,
+        name: &'static str,
+        step: S,
+        input: H,
+    ) -> (Handle<S::Output>, SagaBuilder<I, AfterPivot>)
+    where
+        P: CanTurnBack,
+        S: Step + SettlesBy<<S as Step>::Settle>,
+        S::Settle: AnEffect,
+        H: Gives<S::Input>,
+    {
+        let declared = Declared { kind: StepKind::Pivot, settle: S::Settle::SETTLE, undo: None };
+        let handle = self.add(name, step, input, declared, None);
+        let Self { id, workflow, version, steps, nodes, timeouts, deadline, defaults, problems, of: _ } =
+            self;
+        let of = PhantomData;
+        let after =
+            SagaBuilder { id, workflow, version, steps, nodes, timeouts, deadline, defaults, problems, of };
+        (handle, after)
+    }
+
+    /// A step after the pivot: it cannot refuse, and is repeated until it succeeds.
+    pub fn retriable<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
+    where
+        P: PastPivot,
+        S: Step + SettlesBy<<S as Step>::Settle>,
+        S::Settle: AnEffect,
+        S::Refusal: AllowedIn<AfterPivot>,
+        H: Gives<S::Input>,
+    {
+        let declared = Declared { kind: StepKind::Retriable, settle: S::Settle::SETTLE, undo: None };
+        self.add(name, step, input, declared, None)
+    }
+
+    /// Checks the definition and computes its digest. `result` is what the saga gives.
+    ///
+    /// # Errors
+    /// All problems at once, by name: duplicate names, foreign handles, an empty saga, bad names.
+    pub fn finish<T: Payload>(self, result: Handle<T>) -> Result<Saga<I, T>, PlanErrors> {
+        let mut problems = self.problems.clone();
+        if result.origin.builder != self.id {
+            problems.push(foreign("the result", result.origin));
+        }
+        let (workflow, version, schema) = (self.workflow, self.version, I::schema());
+        let planned = SagaPlan::new(workflow, version, schema, self.steps, result.origin.source);
+        let plan = match planned {
+            Ok(plan) if problems.is_empty() => SagaPlan { deadline: self.deadline, ..plan },
+            Ok(_) => return Err(PlanErrors { workflow: workflow.into(), problems }),
+            Err(errors) => {
+                problems.extend(errors.iter().map(PlanError::to_string));
+                return Err(PlanErrors { workflow: workflow.into(), problems });
+            }
+        };
+        Ok(Saga::new(plan, self.nodes, self.timeouts))
+    }
+
+    fn origin(&self, source: Source, name: &'static str) -> Origin {
+        Origin { builder: self.id, source, name, workflow: self.workflow, version: self.version }
+    }
+
+    fn add<S, H>(
+        &mut self,
+        name: &'static str,
+        step: S,
+        input: H,
+        declared: Declared,
+        undo: Option<Undoing<S>>,
+    ) -> Handle<S::Output>
+    where
+        S: Step + SettlesBy<<S as Step>::Settle>,
+        H: Gives<S::Input>,
+    {
+        let ix = StepIx(self.steps.len());
+        let sources = self.own(name, |to| input.sources(to));
+        let after = self.own(name, |to| input.waits(to));
+        let after = after.into_iter().filter_map(|source| match source {
+            Source::Step(ix) => Some(ix),
+            Source::SagaInput => None,
+        });
+        let settings = step.settings();
+        self.timeouts.push(settings.timeout);
+        let named = |own: Option<&str>, default: &str| own.unwrap_or(default).to_owned();
+        let retry = named(settings.retry, self.defaults.retry);
+        let query = named(settings.query, self.defaults.query);
+        let compensation = named(settings.compensation, self.defaults.compensation);
+        self.steps.push(StepPlan {
+            name: name.into(),
+            kind: declared.kind,
+            after: after.collect(),
+            input: if input.is_recorded() { Input::Recorded(sources) } else { Input::Shaped(sources) },
+            settle: declared.settle,
+            undo: declared.undo,
+            contract: step.contract(),
+            schemas: Schemas {
+                input: S::Input::schema(),
+                output: S::Output::schema(),
+                refusal: S::Refusal::schema(),
+            },
+            retry: RetryPolicy { name: retry, ..RetryPolicy::default() },
+            query: QueryPolicy { name: query, ..QueryPolicy::default() },
+            compensation: RetryPolicy { name: compensation, ..RetryPolicy::default() },
+        });
+        let ask = <S as SettlesBy<<S as Step>::Settle>>::ask;
+        self.nodes.push(Arc::new(Typed { step: Arc::new(step), input: Box::new(input), ask, undo }));
+        Handle::new(self.origin(Source::Step(ix), name))
+    }
+
+    /// The sources of handles that belong to this builder; the others are problems.
+    fn own(&mut self, step: &str, collect: impl FnOnce(&mut Vec<Origin>)) -> Vec<Source> {
+        let mut origins = Vec::new();
+        collect(&mut origins);
+        let (own, others): (Vec<_>, Vec<_>) = origins.into_iter().partition(|o| o.builder == self.id);
+        let of = format!("`{step}`");
+        self.problems.extend(others.into_iter().map(|origin| foreign(&of, origin)));
+        own.into_iter().map(|origin| origin.source).collect()
+    }
+}
+
+fn foreign(user: &str, origin: Origin) -> String {
+    format!(
+        "{user} uses the handle `{}` of another builder (workflow `{}` version {}): use a handle that this \
+         builder returned",
+        origin.name, origin.workflow, origin.version
+    )
+}
+
+struct Declared {
+    kind: StepKind,
+    settle: Settle,
+    undo: Option<UndoPlan>,
+}
+
+struct ReadFn<A, T, F> {
+    f: F,
+    of: PhantomData<fn(A) -> T>,
+}
+
+impl<A, T, F, Fut> Step for ReadFn<A, T, F>
+where
+    A: Payload,
+    T: Payload,
+    F: Fn(StepContext, A) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, StepError<Never>>> + Send + 'static,
+{
+    type Input = A;
+    type Output = T;
+    type Refusal = Never;
+    type Settle = NoEffect;
+
+    async fn run(&self, cx: &StepContext, input: A) -> Result<T, StepError<Never>> {
+        (self.f)(cx.clone(), input).await
+    }
+}

@@ -1,0 +1,143 @@
+//! From typed answers to what the journal keeps. "Cannot store the result" never becomes "the step failed".
+
+use amends_core::Json;
+use amends_core::event::{Failure, FailureKind, Finding as Found, Omitted, Recorded};
+use amends_core::machine::Attempted;
+use sha2::{Digest as _, Sha256};
+
+use super::error::{CompensationError, Finding, QueryError, StepError, Undo, UndoFinding};
+use super::payload::Payload;
+
+/// The largest payload that is kept: 1 MiB of JSON text, the default of the design's admission rules.
+pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+
+/// A value as it is recorded, or a marker in its place.
+pub(crate) fn recorded<T: Payload>(value: &T) -> Recorded {
+    let json = match Json::encode(value) {
+        Ok(json) => json,
+        Err(error) => {
+            let reason = format!("cannot be written as JSON: {error}");
+            return Recorded::Omitted(Omitted { reason, digest: None, size: 0 });
+        }
+    };
+    match unstorable(&json) {
+        None => Recorded::Value(json),
+        Some(reason) => Recorded::Omitted(omitted(reason, json.text())),
+    }
+}
+
+/// Why a document may not be kept, if it may not.
+pub(crate) fn unstorable(json: &Json) -> Option<String> {
+    let text = json.text();
+    if text.len() > PAYLOAD_BYTES_MAX {
+        return Some(format!("larger than {PAYLOAD_BYTES_MAX} bytes"));
+    }
+    has_nul(text).then(|| "holds a NUL character".to_owned())
+}
+
+fn omitted(reason: String, text: &str) -> Omitted {
+    let digest = Sha256::digest(text.as_bytes());
+    let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Omitted { reason, digest: Some(hex), size: text.len() as u64 }
+}
+
+/// Does JSON text hold U+0000, which is always written as an escape? A backslash that is itself escaped does
+/// not begin one.
+fn has_nul(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(|byte| *byte == b'\\') {
+        at += found;
+        if bytes[at..].starts_with(b"\\u0000") {
+            return true;
+        }
+        at = (at + 2).min(bytes.len());
+    }
+    false
+}
+
+pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>) -> Attempted {
+    match answer {
+        Ok(output) => Attempted::Succeeded(recorded(&output)),
+        Err(StepError::Accepted) => Attempted::Accepted,
+        Err(StepError::Transient(problem)) => Attempted::Transient(problem.failure(FailureKind::Transient)),
+        Err(StepError::Persistent(problem)) => {
+            Attempted::Persistent(problem.failure(FailureKind::Persistent))
+        }
+        Err(StepError::Refused(refusal)) => Attempted::Refused(recorded(&refusal)),
+        Err(StepError::Unknown(problem)) => Attempted::Unknown(problem.failure(FailureKind::Unknown)),
+        Err(StepError::Partial(output)) => Attempted::Partial(output.map(Recorded::Value)),
+        Err(StepError::Fenced { through }) => Attempted::Fenced { through },
+        Err(StepError::Mismatch(problem)) => Attempted::Mismatch(problem.failure(FailureKind::Unknown)),
+    }
+}
+
+pub(crate) fn undone(answer: Result<Undo, CompensationError>) -> Attempted {
+    match answer {
+        Ok(undo) => Attempted::Succeeded(undo_recorded(undo)),
+        Err(CompensationError::Accepted) => Attempted::Accepted,
+        Err(CompensationError::Transient(problem)) => {
+            Attempted::Transient(problem.failure(FailureKind::Transient))
+        }
+        Err(CompensationError::Persistent(problem)) => {
+            Attempted::Persistent(problem.failure(FailureKind::Persistent))
+        }
+        Err(CompensationError::Unknown(problem)) => Attempted::Unknown(problem.failure(FailureKind::Unknown)),
+        Err(CompensationError::Mismatch(problem)) => {
+            Attempted::Mismatch(problem.failure(FailureKind::Unknown))
+        }
+        Err(CompensationError::Stale { found }) => Attempted::Stale { found },
+    }
+}
+
+fn undo_recorded(undo: Undo) -> Recorded {
+    Recorded::Value(Json::encode(&undo).expect("a unit variant is a JSON string"))
+}
+
+pub(crate) fn found<T: Payload, R: Payload>(
+    answer: Result<Finding<T, R>, QueryError>,
+) -> Result<Found, Failure> {
+    let finding = answer.map_err(|QueryError(problem)| problem.failure(FailureKind::Unknown))?;
+    Ok(match finding {
+        Finding::Applied(output) => Found::Applied(recorded(&output)),
+        Finding::Partial(output) => Found::Partial(output.as_ref().map(recorded)),
+        Finding::Refused(refusal) => Found::Refused(recorded(&refusal)),
+        Finding::Fenced { through } => Found::Fenced { through },
+        Finding::Absent => Found::Absent,
+        Finding::InProgress => Found::InProgress,
+        Finding::Unclear(report) => Found::Unclear { report: super::error::bounded(report) },
+    })
+}
+
+pub(crate) fn undo_found(answer: Result<UndoFinding, QueryError>) -> Result<Found, Failure> {
+    let finding = answer.map_err(|QueryError(problem)| problem.failure(FailureKind::Unknown))?;
+    Ok(match finding {
+        UndoFinding::Undone => Found::Applied(undo_recorded(Undo::Undone)),
+        UndoFinding::NothingToUndo => Found::Applied(undo_recorded(Undo::NothingToUndo)),
+        UndoFinding::Fenced { through } => Found::Fenced { through },
+        UndoFinding::Absent => Found::Absent,
+        UndoFinding::InProgress => Found::InProgress,
+        UndoFinding::Unclear(report) => Found::Unclear { report: super::error::bounded(report) },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_too_large_is_omitted_with_digest_and_size() {
+        let Recorded::Omitted(omitted) = recorded(&"x".repeat(PAYLOAD_BYTES_MAX)) else {
+            panic!("it does not fit");
+        };
+        assert_eq!(omitted.size, PAYLOAD_BYTES_MAX as u64 + 2);
+        assert_eq!(omitted.digest.map(|digest| digest.len()), Some(64));
+    }
+
+    #[test]
+    fn a_nul_is_omitted_but_an_escaped_backslash_before_u0000_is_text() {
+        assert!(matches!(recorded(&"a\0b".to_owned()), Recorded::Omitted(_)));
+        assert!(matches!(recorded(&"\\u0000".to_owned()), Recorded::Value(_)));
+        assert!(matches!(recorded(&"\\\0".to_owned()), Recorded::Omitted(_)));
+    }
+}

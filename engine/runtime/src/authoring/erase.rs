@@ -1,0 +1,135 @@
+//! A typed step behind the worker's [`Node`]: one boxed future per attempt erases the rest.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use amends_core::Json;
+use amends_core::event::{Failure, FailureKind, Finding, Recorded};
+use amends_core::machine::Attempted;
+
+use super::context::StepContext;
+use super::encode;
+use super::error::{Forward, Problem, QueryError, UndoFinding};
+use super::gives::Gives;
+use super::node::{BoxFuture, ForwardOutcome, InputProblem, Node, Prepared, Values};
+use super::payload::Payload;
+use super::step::{Asked, Compensate, Step};
+
+type Ask<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Asked<S>>;
+type AskUndo<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Result<UndoFinding, QueryError>>;
+type Undo<S> =
+    fn(Arc<S>, StepContext, <S as Step>::Input, Forward<<S as Step>::Output>) -> BoxFuture<Attempted>;
+
+/// How a step is compensated, as functions that only a compensated step has.
+pub(crate) struct Undoing<S: Step> {
+    pub(crate) compensate: Undo<S>,
+    pub(crate) ask: AskUndo<S>,
+}
+
+/// The compensation of a typed step.
+pub(crate) fn compensate<S: Compensate>(
+    step: Arc<S>,
+    cx: StepContext,
+    input: S::Input,
+    forward: Forward<S::Output>,
+) -> BoxFuture<Attempted> {
+    Box::pin(async move { encode::undone(step.compensate(&cx, input, forward).await) })
+}
+
+pub(crate) struct Typed<S: Step> {
+    pub(crate) step: Arc<S>,
+    pub(crate) input: Box<dyn Gives<S::Input>>,
+    pub(crate) ask: Ask<S>,
+    pub(crate) undo: Option<Undoing<S>>,
+}
+
+impl<S: Step> Typed<S> {
+    fn typed(input: Prepared) -> S::Input {
+        *input.value.downcast().expect("a node is given what it prepared itself")
+    }
+
+    /// The author's functions are pure, but may panic: nothing was sent then.
+    fn gather(&self, values: Values<'_>) -> Result<S::Input, InputProblem> {
+        catch_unwind(AssertUnwindSafe(|| self.input.gather(values))).unwrap_or_else(|panic| {
+            let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+            let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Err(InputProblem { reason: format!("a function that shapes the input panicked: {words}") })
+        })
+    }
+}
+
+impl<S: Step> Node for Typed<S> {
+    fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem> {
+        if let Some(shaped) = shaped {
+            let value: S::Input = shaped.decode().map_err(|error| InputProblem {
+                reason: format!("the recorded input is not a `{}`: {error}", S::Input::schema()),
+            })?;
+            return Ok(Prepared { value: Box::new(value), shaped: None });
+        }
+        let value = self.gather(values)?;
+        if self.input.is_recorded() {
+            return Ok(Prepared { value: Box::new(value), shaped: None });
+        }
+        let json = Json::encode(&value).map_err(|error| InputProblem {
+            reason: format!("the input cannot be written as JSON: {error}"),
+        })?;
+        if let Some(reason) = encode::unstorable(&json) {
+            return Err(InputProblem { reason: format!("the input is {reason}") });
+        }
+        Ok(Prepared { value: Box::new(value), shaped: Some(json) })
+    }
+
+    fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted> {
+        let (step, input) = (self.step.clone(), Self::typed(input));
+        Box::pin(async move { encode::attempted(step.run(&cx, input).await) })
+    }
+
+    fn compensate(&self, cx: StepContext, input: Prepared, forward: ForwardOutcome) -> BoxFuture<Attempted> {
+        let Some(undo) = &self.undo else {
+            let problem = Problem::new("no-compensation", "the step declares no compensation");
+            let failure = problem.failure(FailureKind::Persistent);
+            return Box::pin(std::future::ready(Attempted::Persistent(failure)));
+        };
+        (undo.compensate)(self.step.clone(), cx, Self::typed(input), told(forward))
+    }
+
+    fn reconcile(&self, cx: StepContext, input: Prepared) -> BoxFuture<Result<Finding, Failure>> {
+        let asked = (self.ask)(self.step.clone(), cx, Self::typed(input));
+        Box::pin(async move { encode::found(asked.await) })
+    }
+
+    fn reconcile_compensation(
+        &self,
+        cx: StepContext,
+        input: Prepared,
+    ) -> BoxFuture<Result<Finding, Failure>> {
+        let Some(undo) = &self.undo else {
+            let problem = Problem::new("no-compensation", "the step declares no compensation");
+            return Box::pin(std::future::ready(Err(problem.failure(FailureKind::Persistent))));
+        };
+        let asked = (undo.ask)(self.step.clone(), cx, Self::typed(input));
+        Box::pin(async move { encode::undo_found(asked.await) })
+    }
+
+    fn check_output(&self, output: &Json) -> Result<(), String> {
+        let decoded: Result<S::Output, _> = output.decode();
+        decoded.map(|_| ()).map_err(|error| format!("not a `{}`: {error}", S::Output::schema()))
+    }
+}
+
+/// The forward outcome, typed. A result that does not decode any more is told as unrecorded: the effect still
+/// has to be undone.
+fn told<T: Payload>(forward: ForwardOutcome) -> Forward<T> {
+    match forward {
+        ForwardOutcome::Completed(Recorded::Value(json)) => match json.decode() {
+            Ok(output) => Forward::Completed(output),
+            Err(error) => Forward::Unrecorded(format!("not a `{}`: {error}", T::schema())),
+        },
+        ForwardOutcome::Completed(Recorded::Omitted(omitted)) => Forward::Unrecorded(omitted.reason),
+        ForwardOutcome::Partial(output) => {
+            let output = output.as_ref().and_then(Recorded::value).and_then(|json| json.decode().ok());
+            Forward::Partial(output)
+        }
+        ForwardOutcome::InDoubt => Forward::InDoubt,
+    }
+}

@@ -1,0 +1,172 @@
+//! The catalogue of named policies, and the check of numbers at registration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends_core::plan::{Exhausted, QueryPolicy, RetryPolicy, SagaPlan, StepKind, StepPlan};
+
+use super::node::Definition;
+use super::saga::Saga;
+
+/// Named retry and query policies. Data: a change decides new things only.
+///
+/// Holds `default` of both kinds from the start (see [`RetryPolicy::default`] and [`QueryPolicy::default`]).
+#[derive(Clone, Debug)]
+pub struct Policies {
+    retry: BTreeMap<String, RetryPolicy>,
+    query: BTreeMap<String, QueryPolicy>,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Policies {
+    /// A catalogue with the defaults only.
+    pub fn new() -> Self {
+        let empty = Self { retry: BTreeMap::new(), query: BTreeMap::new() };
+        empty.retry("default", RetryPolicy::default()).query("default", QueryPolicy::default())
+    }
+
+    /// Adds or replaces a retry policy, for forward attempts and compensations.
+    #[must_use]
+    pub fn retry(mut self, name: &str, policy: RetryPolicy) -> Self {
+        self.retry.insert(name.to_owned(), RetryPolicy { name: name.to_owned(), ..policy });
+        self
+    }
+
+    /// Adds or replaces a query policy, for queries and repeats.
+    #[must_use]
+    pub fn query(mut self, name: &str, policy: QueryPolicy) -> Self {
+        self.query.insert(name.to_owned(), QueryPolicy { name: name.to_owned(), ..policy });
+        self
+    }
+}
+
+/// What is wrong with a workflow's numbers: all problems at once, by name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("register workflow `{workflow}`: {}", .problems.join("; "))]
+pub struct RegistrationErrors {
+    /// The workflow.
+    pub workflow: String,
+    /// Every problem, as a sentence.
+    pub problems: Vec<String>,
+}
+
+impl<I, O> Saga<I, O> {
+    /// Fills in the numbers of the named policies, and checks them: all or nothing.
+    ///
+    /// # Errors
+    /// Unknown policy, zero attempts or queries, base above cap, a deadline shorter than an attempt,
+    /// *turn back* on exhaustion after the pivot, a settle window not shorter than the key retention.
+    pub fn resolve(&self, policies: &Policies) -> Result<Definition, RegistrationErrors> {
+        let mut plan: SagaPlan = (*self.plan).clone();
+        let mut problems = Vec::new();
+        for (step, timeout) in plan.steps.iter_mut().zip(self.timeouts.iter()) {
+            fill(step, *timeout, policies, &mut problems);
+            check(step, &mut problems);
+        }
+        if plan.deadline == Some(Duration::ZERO) {
+            problems.push("the saga's deadline is zero: every saga would turn back at once".into());
+        }
+        if problems.is_empty() {
+            Ok(Definition { plan: Arc::new(plan), nodes: self.nodes.clone() })
+        } else {
+            Err(RegistrationErrors { workflow: plan.workflow.to_string(), problems })
+        }
+    }
+}
+
+fn fill(step: &mut StepPlan, timeout: Option<Duration>, policies: &Policies, problems: &mut Vec<String>) {
+    let unknown = |kind: &str, name: &str, known: Vec<&String>| {
+        let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+        format!(
+            "`{}` names the {kind} policy `{name}`, which the catalogue does not have (it has: {})",
+            step.name,
+            known.join(", ")
+        )
+    };
+    let retry = policies.retry.get(&step.retry.name);
+    let query = policies.query.get(&step.query.name);
+    let compensation = policies.retry.get(&step.compensation.name);
+    if retry.is_none() {
+        problems.push(unknown("retry", &step.retry.name, policies.retry.keys().collect()));
+    }
+    if query.is_none() {
+        problems.push(unknown("query", &step.query.name, policies.query.keys().collect()));
+    }
+    if compensation.is_none() && step.undo.is_some() {
+        problems.push(unknown("compensation", &step.compensation.name, policies.retry.keys().collect()));
+    }
+    if let Some(policy) = retry {
+        step.retry = policy.clone();
+    }
+    if let Some(policy) = query {
+        step.query = policy.clone();
+    }
+    if let Some(policy) = compensation {
+        step.compensation = policy.clone();
+    }
+    if let Some(timeout) = timeout {
+        step.retry.attempt_timeout = timeout;
+    }
+}
+
+fn check(step: &StepPlan, problems: &mut Vec<String>) {
+    let name = &step.name;
+    check_retry(name, "retry", &step.retry, problems);
+    if step.undo.is_some() {
+        check_retry(name, "compensation", &step.compensation, problems);
+    }
+    let query = &step.query;
+    if query.max_queries == 0 {
+        problems.push(format!("`{name}`: query policy `{}` allows no query at all", query.name));
+    }
+    if query.base > query.cap {
+        problems.push(format!(
+            "`{name}`: query policy `{}` has base {:?} above cap {:?}",
+            query.name, query.base, query.cap
+        ));
+    }
+    if query.timeout.is_zero() {
+        problems.push(format!("`{name}`: query policy `{}` gives a query no time at all", query.name));
+    }
+    let after_pivot = step.kind == StepKind::Retriable;
+    if after_pivot && step.retry.on_exhausted == Exhausted::TurnBack {
+        problems.push(format!(
+            "`{name}`: retry policy `{}` turns back on exhaustion, but the step stands after the pivot",
+            step.retry.name
+        ));
+    }
+    if let (Some(window), Some(retention)) = (step.contract.settle_window, step.contract.key_retention)
+        && window >= retention
+    {
+        problems.push(format!(
+            "`{name}`: the settle window {window:?} is not shorter than the key retention {retention:?}, so \
+             \"absent\" could never mean \"without effect\""
+        ));
+    }
+}
+
+fn check_retry(step: &str, which: &str, policy: &RetryPolicy, problems: &mut Vec<String>) {
+    let name = &policy.name;
+    if policy.max_attempts == 0 {
+        problems.push(format!("`{step}`: {which} policy `{name}` allows no attempt at all"));
+    }
+    if policy.base > policy.cap {
+        let (base, cap) = (policy.base, policy.cap);
+        problems.push(format!("`{step}`: {which} policy `{name}` has base {base:?} above cap {cap:?}"));
+    }
+    if policy.attempt_timeout.is_zero() {
+        problems.push(format!("`{step}`: {which} policy `{name}` gives an attempt no time at all"));
+    }
+    if policy.give_up_after < policy.attempt_timeout {
+        let (give_up, timeout) = (policy.give_up_after, policy.attempt_timeout);
+        problems.push(format!(
+            "`{step}`: {which} policy `{name}` gives up after {give_up:?}, before one attempt of {timeout:?} could end"
+        ));
+    }
+}
