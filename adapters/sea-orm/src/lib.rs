@@ -1,1 +1,15 @@
-//! sea-orm
+//! The store of Amends in a SQL database, through SeaORM.
+//!
+//! Reads go through entities and are the same on every backend. Writes are a few statements of the backend's
+//! own, each prepared once, because one batch of many sagas is one transaction (`sqlite::batch`).
+//!
+//! This crate decides nothing: what a transition means is the engine's business, here it is rows.
+
+mod entity;
+mod query;
+mod sqlite;
+mod stats;
+
+// The public interface is:
+pub use query::SqlReader;
+pub use sqlite::{Faults, SqliteSettings, SqliteStore};

@@ -1,0 +1,6 @@
+//! The tables that are read, as SeaORM entities. The schema itself is spelled out in the migrations.
+
+pub(crate) mod compensation;
+pub(crate) mod journal;
+pub(crate) mod saga;
+pub(crate) mod work_item;

@@ -1,0 +1,178 @@
+//! The read side: what is committed, through entities, the same on every backend.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use amends::ports::{
+    CompensationRow, Fault, JournalRow, Loaded, SagaFilter, SagaQuery, SagaRow, StoreCounts, WorkItemRow,
+};
+use amends_core::SagaId;
+use async_trait::async_trait;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, RuntimeErr, Statement, TransactionTrait,
+};
+use uuid::Uuid;
+
+use crate::entity::{compensation, journal, saga, work_item};
+
+/// At most so many sagas in one read transaction, because an open one keeps the write-ahead log from
+/// shrinking.
+const SAGAS_PER_READ: usize = 64;
+
+/// The longest page of a list.
+const PAGE_MAX: u32 = 1_000;
+
+/// Reads a store without writing to it: no lock, no effect on those who write.
+#[derive(Clone)]
+pub struct SqlReader {
+    db: DatabaseConnection,
+}
+
+impl fmt::Debug for SqlReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqlReader").finish_non_exhaustive()
+    }
+}
+
+impl SqlReader {
+    pub(crate) fn new(db: DatabaseConnection) -> Self {
+        Self { db }
+    }
+
+    /// Waits for reads that are under way; later ones fail.
+    pub(crate) async fn close(&self) {
+        self.db.clone().close().await.ok();
+    }
+
+    /// Loads sagas with their journals in the order asked for; those that do not exist are left out.
+    pub(crate) async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        let mut all = Vec::with_capacity(sagas.len());
+        for some in sagas.chunks(SAGAS_PER_READ) {
+            let (db, ids) = (self.db.clone(), some.iter().map(|saga| saga.0).collect());
+            // In a task of its own: a caller that goes away must not leave a read transaction open.
+            let loaded = tokio::spawn(load_some(db, ids)).await;
+            all.extend(
+                loaded.map_err(|error| Fault::Unavailable(format!("the read ended early: {error}")))??,
+            );
+        }
+        Ok(all)
+    }
+}
+
+/// Row and journal of the same instant, hence the transaction.
+async fn load_some(db: DatabaseConnection, ids: Vec<Uuid>) -> Result<Vec<Loaded>, Fault> {
+    let snapshot = db.begin().await.map_err(fault)?;
+    let rows = saga::Entity::find()
+        .filter(saga::Column::Id.is_in(ids.iter().copied()))
+        .all(&snapshot)
+        .await
+        .map_err(fault)?;
+    let journals = journal::Entity::find()
+        .filter(journal::Column::SagaId.is_in(ids.iter().copied()))
+        .order_by_asc(journal::Column::SagaId)
+        .order_by_asc(journal::Column::Seq)
+        .all(&snapshot)
+        .await
+        .map_err(fault)?;
+    snapshot.commit().await.map_err(fault)?;
+
+    let mut found: HashMap<Uuid, Loaded> = HashMap::with_capacity(rows.len());
+    for row in rows {
+        found.insert(row.id, Loaded { row: SagaRow::try_from(row)?, journal: Vec::new() });
+    }
+    for row in journals {
+        if let Some(loaded) = found.get_mut(&row.saga_id) {
+            loaded.journal.push(JournalRow::try_from(row)?);
+        }
+    }
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}
+
+#[async_trait]
+impl SagaQuery for SqlReader {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        let found = saga::Entity::find()
+            .filter(saga::Column::Workflow.eq(workflow))
+            .filter(saga::Column::Key.eq(key))
+            .one(&self.db)
+            .await
+            .map_err(fault)?;
+        found.map(SagaRow::try_from).transpose()
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        Ok(self.load(&[saga]).await?.pop())
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        let mut page = saga::Entity::find();
+        if let Some(workflow) = &filter.workflow {
+            page = page.filter(saga::Column::Workflow.eq(workflow.as_str()));
+        }
+        if let Some(phase) = &filter.phase {
+            page = page.filter(saga::Column::Phase.eq(phase.as_str()));
+        }
+        if let Some(after) = filter.after {
+            page = page.filter(saga::Column::Id.gt(after.0));
+        }
+        let limit = u64::from(filter.limit.min(PAGE_MAX));
+        let rows = page.order_by_asc(saga::Column::Id).limit(limit).all(&self.db).await.map_err(fault)?;
+        rows.into_iter().map(SagaRow::try_from).collect()
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        let rows = work_item::Entity::find()
+            .order_by_asc(work_item::Column::Since)
+            .order_by_asc(work_item::Column::SagaId)
+            .order_by_asc(work_item::Column::Item)
+            .limit(u64::from(limit))
+            .all(&self.db)
+            .await
+            .map_err(fault)?;
+        rows.into_iter().map(|row| Ok((SagaId(row.saga_id), WorkItemRow::try_from(row)?))).collect()
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        let rows = compensation::Entity::find()
+            .filter(compensation::Column::SagaId.eq(saga.0))
+            .order_by_asc(compensation::Column::CreatedAt)
+            .order_by_asc(compensation::Column::Id)
+            .all(&self.db)
+            .await
+            .map_err(fault)?;
+        Ok(rows.into_iter().map(CompensationRow::from).collect())
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        let sql = "SELECT (SELECT count(*) FROM saga), (SELECT count(*) FROM journal), \
+            (SELECT CAST(coalesce(sum(octet_length(events)), 0) AS bigint) FROM journal), \
+            (SELECT count(*) FROM work_item), (SELECT count(*) FROM compensation)";
+        let statement = Statement::from_string(self.db.get_database_backend(), sql);
+        let row = self.db.query_one_raw(statement).await.map_err(fault)?;
+        let row = row.ok_or_else(|| Fault::Corrupt("counting gave no row".to_owned()))?;
+        let count = |column| {
+            let number: i64 = row.try_get_by_index(column).map_err(fault)?;
+            u64::try_from(number).map_err(|_| Fault::Corrupt(format!("a count of {number}")))
+        };
+        Ok(StoreCounts {
+            sagas: count(0)?,
+            journal_rows: count(1)?,
+            journal_bytes: count(2)?,
+            work_items: count(3)?,
+            compensations: count(4)?,
+        })
+    }
+}
+
+/// Who is at fault when a read fails: the stored rows, or the way to them.
+pub(crate) fn fault(error: DbErr) -> Fault {
+    match error {
+        DbErr::Conn(error) | DbErr::Exec(error) | DbErr::Query(error) => match error {
+            RuntimeErr::SqlxError(error) => crate::sqlite::read_fault(&error),
+            RuntimeErr::Internal(text) => Fault::Unavailable(text),
+        },
+        DbErr::Type(_) | DbErr::Json(_) => Fault::Corrupt(error.to_string()),
+        other => Fault::Unavailable(other.to_string()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Who owns what: joining, leaving, claiming, setting aside. Each inside an open transaction.
+
+use amends::ports::{Claim, Fault};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
+use sea_orm::sqlx::sqlite::SqliteConnection;
+use sea_orm::sqlx::{self, AssertSqlSafe, Row as _};
+use uuid::Uuid;
+
+use super::failure::Failure;
+use super::sql;
+use super::unit::Unit;
+
+/// Sagas released per transaction, so that nobody waits long for the write lock.
+const RELEASED_AT_ONCE: i64 = 500;
+
+async fn count(
+    connection: &mut SqliteConnection,
+    text: &'static str,
+    incarnation: Incarnation,
+) -> Result<i64, Failure> {
+    Ok(sqlx::query(text).bind(incarnation.0).fetch_one(&mut *connection).await?.try_get(0)?)
+}
+
+/// Refuses the transaction of an incarnation without `worker` row.
+pub(super) async fn fence(
+    connection: &mut SqliteConnection,
+    incarnation: Incarnation,
+) -> Result<(), Failure> {
+    match count(connection, sql::IS_WORKER, incarnation).await? {
+        0 => Err(Failure::Fault(Fault::Fenced)),
+        _ => Ok(()),
+    }
+}
+
+/// Registers an incarnation. The lock file proves that every other is dead: their rows go.
+pub(super) struct Join {
+    pub(super) incarnation: Incarnation,
+    pub(super) node: String,
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Unit for Join {
+    type Done = ();
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
+        let (me, now) = (self.incarnation.0, self.now.0);
+        if count(connection, sql::NODE_ENDED, self.incarnation).await? > 0 {
+            return Err(Failure::Fault(Fault::Fenced));
+        }
+        sqlx::query(sql::OTHER_WORKERS_GO).bind(me).execute(&mut *connection).await?;
+        sqlx::query(sql::OTHER_NODES_END).bind(now).bind(me).execute(&mut *connection).await?;
+        for text in [sql::NODE_JOINS, sql::WORKER_JOINS] {
+            let row = sqlx::query(text).bind(me).bind(self.node.clone()).bind(now);
+            row.execute(&mut *connection).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An incarnation's rows go.
+pub(super) struct Leave {
+    pub(super) incarnation: Incarnation,
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Unit for Leave {
+    type Done = ();
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
+        let me = self.incarnation.0;
+        sqlx::query(sql::WORKER_GOES).bind(me).execute(&mut *connection).await?;
+        sqlx::query(sql::NODE_ENDS).bind(self.now.0).bind(me).execute(&mut *connection).await?;
+        Ok(())
+    }
+}
+
+/// Releases one chunk of the sagas whose owner has no `worker` row; true while there may be more.
+pub(super) struct Release {
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Unit for Release {
+    type Done = bool;
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
+        let release = sqlx::query(sql::RELEASE).bind(self.now.0).bind(RELEASED_AT_ONCE);
+        Ok(release.execute(&mut *connection).await?.rows_affected() > 0)
+    }
+}
+
+#[async_trait]
+impl Unit for Claim {
+    type Done = Vec<SagaId>;
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<Vec<SagaId>, Failure> {
+        fence(connection, self.incarnation).await?;
+        let registered = self.definitions.len();
+        if registered == 0 || self.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let mut query = match self.only {
+            Some(saga) => {
+                sqlx::query(AssertSqlSafe(sql::claim_one(registered))).bind(self.incarnation.0).bind(saga.0)
+            }
+            None => sqlx::query(AssertSqlSafe(sql::claim_due(registered)))
+                .bind(self.incarnation.0)
+                .bind(self.now.0)
+                .bind(i64::from(self.limit)),
+        };
+        for definition in self.definitions.iter() {
+            query = query
+                .bind(definition.workflow.clone())
+                .bind(i64::from(definition.version))
+                .bind(definition.digest.to_vec());
+        }
+        let rows = query.fetch_all(&mut *connection).await?;
+        rows.iter().map(|row| Ok(SagaId(row.try_get::<Uuid, _>(0)?))).collect()
+    }
+}
+
+/// Sets a saga aside; of two reasons the first is kept.
+pub(super) struct SetAside {
+    pub(super) saga: SagaId,
+    pub(super) reason: String,
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Unit for SetAside {
+    type Done = ();
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
+        let set = sqlx::query(sql::SET_ASIDE).bind(self.now.0).bind(self.reason.clone()).bind(self.saga.0);
+        set.execute(&mut *connection).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! The texts of all statements that write, each built once for the life of the process.
+//!
+//! Multi-row statements come in three fixed sizes, so that each text is prepared once per connection and a
+//! batch of any size costs few statements.
+
+use std::sync::LazyLock;
+
+/// The sizes of multi-row statements, the largest first.
+pub(super) const SIZES: [usize; 3] = [64, 8, 1];
+
+/// One statement in each of [`SIZES`].
+pub(super) struct Sized([String; 3]);
+
+impl Sized {
+    /// `row` numbers the parameters of the given row, from 0.
+    fn new(before: &str, row: impl Fn(usize) -> String, after: &str) -> Self {
+        Self(SIZES.map(|size| {
+            let rows: Vec<String> = (0..size).map(&row).collect();
+            format!("{before} VALUES {} {after}", rows.join(","))
+        }))
+    }
+
+    /// The text for the next statement when `left` rows are left, and how many of them it takes.
+    pub(super) fn next(&'static self, left: usize) -> (&'static str, usize) {
+        let fits = SIZES.iter().position(|size| *size <= left).expect("called only while rows are left");
+        (&self.0[fits], SIZES[fits])
+    }
+}
+
+/// The sized statements.
+pub(super) struct Statements {
+    pub(super) saga: Sized,
+    pub(super) journal: Sized,
+    pub(super) change: Sized,
+    pub(super) compensation: Sized,
+}
+
+pub(super) static SQL: LazyLock<Statements> = LazyLock::new(|| Statements {
+    saga: Sized::new(
+        "INSERT INTO saga (id, owner, occurred_at, deadline, started_at, version, workflow, key, digest, \
+         input_digest, phase)",
+        |_| "(?,?,?,?,?,?,?,?,?,?,'running')".to_owned(),
+        // No conflict target: the same start twice meets the primary key as well as the business key.
+        "ON CONFLICT DO NOTHING",
+    ),
+    journal: Sized::new(
+        "INSERT INTO journal (saga_id, transition_id, seq, at, actor, events)",
+        |_| "(?,?,?,?,?,?)".to_owned(),
+        "ON CONFLICT (saga_id, seq) DO NOTHING",
+    ),
+    change: Sized::new(CHANGE, change_row, ") AS p WHERE saga.id = p.column1"),
+    compensation: Sized::new(
+        "INSERT INTO compensation (id, saga_id, created_at, step, business_key, reason_code, requested_by, \
+         approved_by)",
+        |_| "(?,?,?,?,?,?,?,?)".to_owned(),
+        "ON CONFLICT (id) DO NOTHING",
+    ),
+});
+
+/// The phase follows the accepted journal row always; owner and wake-up time only if the saga is mine (`?1`)
+/// or has ended. Columns: id, phase, outcome, open actions, ended at, release, wake at, wake set at.
+const CHANGE: &str = "UPDATE saga SET phase = p.column2, outcome = p.column3, open_actions = p.column4, \
+    ended_at = p.column5, \
+    owner = CASE WHEN p.column6 AND (saga.owner = ?1 OR p.column5 IS NOT NULL) THEN NULL ELSE saga.owner END, \
+    wake_at = CASE WHEN p.column6 AND (saga.owner = ?1 OR p.column5 IS NOT NULL) \
+      THEN iif(saga.set_aside_at IS NULL, p.column7, NULL) ELSE saga.wake_at END, \
+    wake_set_at = CASE WHEN p.column6 AND (saga.owner = ?1 OR p.column5 IS NOT NULL) \
+      THEN iif(saga.set_aside_at IS NULL, p.column8, NULL) ELSE saga.wake_set_at END \
+    FROM (";
+
+/// Numbered, because the first parameter is the incarnation, shared by all rows.
+fn change_row(row: usize) -> String {
+    let numbers: Vec<String> = (0..8).map(|column| format!("?{}", 2 + 8 * row + column)).collect();
+    format!("({})", numbers.join(","))
+}
+
+/// Takes the write lock at once: a transaction that reads first and writes later may fail without waiting.
+pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+pub(super) const COMMIT: &str = "COMMIT";
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+
+/// Exact, because the write lock is held: nobody takes this incarnation over while its batch is open.
+pub(super) const IS_WORKER: &str = "SELECT count(*) FROM worker WHERE incarnation = ?";
+
+pub(super) const TRANSITION_AT: &str = "SELECT transition_id FROM journal WHERE saga_id = ? AND seq = ?";
+pub(super) const SAGA_OF_KEY: &str = "SELECT id FROM saga WHERE workflow = ? AND key = ?";
+
+pub(super) const SAGA: &str = "SELECT * FROM saga WHERE id = ?";
+
+pub(super) const ITEM_PUT: &str = "INSERT INTO work_item (saga_id, item, desk, reason, since, workflow, step, \
+    direction, effect, fingerprint, attempts, error_kind, error_code, error_rule, classifier_version) \
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (saga_id, item) DO UPDATE SET desk = excluded.desk, \
+    reason = excluded.reason, since = excluded.since, workflow = excluded.workflow, step = excluded.step, \
+    direction = excluded.direction, effect = excluded.effect, fingerprint = excluded.fingerprint, \
+    attempts = excluded.attempts, error_kind = excluded.error_kind, error_code = excluded.error_code, \
+    error_rule = excluded.error_rule, classifier_version = excluded.classifier_version";
+pub(super) const ITEM_REMOVE: &str = "DELETE FROM work_item WHERE saga_id = ? AND item = ?";
+
+pub(super) const COMPENSATION_ENDED: &str = "UPDATE compensation SET ended_at = ?, result = ? WHERE id = ?";
+
+pub(super) const SET_ASIDE: &str = "UPDATE saga SET owner = NULL, wake_at = NULL, wake_set_at = NULL, \
+    set_aside_at = coalesce(set_aside_at, ?), set_aside = coalesce(set_aside, ?) WHERE id = ?";
+
+pub(super) const NODE_ENDED: &str =
+    "SELECT count(*) FROM node WHERE incarnation = ? AND ended_at IS NOT NULL";
+pub(super) const NODE_JOINS: &str =
+    "INSERT INTO node (incarnation, node, started_at) VALUES (?,?,?) ON CONFLICT DO NOTHING";
+pub(super) const WORKER_JOINS: &str =
+    "INSERT INTO worker (incarnation, node, started_at) VALUES (?,?,?) ON CONFLICT DO NOTHING";
+pub(super) const OTHER_NODES_END: &str =
+    "UPDATE node SET ended_at = ? WHERE ended_at IS NULL AND incarnation <> ?";
+pub(super) const OTHER_WORKERS_GO: &str = "DELETE FROM worker WHERE incarnation <> ?";
+pub(super) const NODE_ENDS: &str = "UPDATE node SET ended_at = ? WHERE ended_at IS NULL AND incarnation = ?";
+pub(super) const WORKER_GOES: &str = "DELETE FROM worker WHERE incarnation = ?";
+
+/// Sagas whose owner has no worker row, a chunk at a time.
+pub(super) const RELEASE: &str = "UPDATE saga SET owner = NULL, wake_at = ?1, wake_set_at = ?1 WHERE id IN \
+    (SELECT id FROM saga WHERE owner IS NOT NULL AND owner NOT IN (SELECT incarnation FROM worker) LIMIT ?2)";
+
+/// `(workflow, version, digest)` of each registered definition, from the parameter `first` on.
+fn registered(definitions: usize, first: usize) -> String {
+    let rows: Vec<String> =
+        (0..definitions).map(|n| first + 3 * n).map(|n| format!("(?{n},?{},?{})", n + 1, n + 2)).collect();
+    format!("(workflow, version, digest) IN (VALUES {})", rows.join(","))
+}
+
+/// Claims due sagas: `?1` the incarnation, `?2` now, `?3` the limit. The conditions repeat those of the index
+/// `saga_due`, or SQLite would not use it.
+pub(super) fn claim_due(definitions: usize) -> String {
+    let registered = registered(definitions, 4);
+    format!(
+        "UPDATE saga SET owner = ?1, wake_at = NULL, wake_set_at = NULL WHERE id IN (SELECT id FROM saga \
+         WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at <= ?2 AND priority = 0 AND {registered} \
+         ORDER BY wake_at LIMIT ?3) RETURNING id"
+    )
+}
+
+/// Claims one saga, due or not: `?1` the incarnation, `?2` the saga.
+pub(super) fn claim_one(definitions: usize) -> String {
+    let registered = registered(definitions, 3);
+    format!(
+        "UPDATE saga SET owner = ?1, wake_at = NULL, wake_set_at = NULL WHERE id = ?2 AND owner IS NULL \
+         AND set_aside_at IS NULL AND phase <> 'purged' AND {registered} RETURNING id"
+    )
+}
