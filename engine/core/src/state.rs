@@ -129,6 +129,8 @@ pub enum SettlePlan {
     Querying {
         /// Its number.
         query: u32,
+        /// When it was sent: what it finds is no newer than it must be, so an absence counts from here.
+        since: Timestamp,
         /// It asks to fence attempts up to this one.
         fence_through: Option<u32>,
     },

@@ -113,8 +113,12 @@ fn settling(plan: &SagaPlan, state: &SagaState, a: &Action, asked: &mut Asked, i
         }
         Some(SettlePlan::RepeatAt(at)) if at > asked.now => asked.wake_at(at, || WakeReason::Repeat(id)),
         Some(SettlePlan::RepeatAt(_)) => {
-            let (attempt, lane) = (a.attempts + 1, Lane::Reconciliation);
-            asked.tasks.push(Task::Start { action: id, attempt, lane, deadline: None });
+            let (limit, _) = settle::repeat_limit(plan, &id, a);
+            asked.tick_at(limit, || WakeReason::Repeat(id.clone()));
+            if asked.now < limit {
+                let (attempt, lane) = (a.attempts + 1, Lane::Reconciliation);
+                asked.tasks.push(Task::Start { action: id, attempt, lane, deadline: Some(limit) });
+            }
         }
         Some(SettlePlan::Repeating) if id.is_forward() && state.turned.is_some() => {
             asked.tasks.push(Task::Stop { action: id });
@@ -140,6 +144,9 @@ pub(super) fn waits(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Vec<W
         if let Some(running) = a.running {
             waits.push(Wait::Attempt { action, attempt: running.attempt, since: running.since });
             continue;
+        }
+        if action.is_forward() && a.stage == Stage::Reconciling && state.compensation_began(plan, &action) {
+            continue; // Its compensation settles it, and waits for itself.
         }
         match (a.stage, a.settling.map(|settling| settling.plan)) {
             (Stage::Ready, _) => waits.push(Wait::Permit { action, since: a.since }),

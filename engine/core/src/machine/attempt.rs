@@ -36,6 +36,13 @@ fn may_start(s: &Scribe<'_>, id: &ActionId) -> Result<StartCause, Rejected> {
         }
     };
     if cause == StartCause::Repeat {
+        if id.is_forward() && s.state.compensation_began(s.plan, id) {
+            return Err(Rejected::state(format!("the compensation of `{}` settles it", id.step)));
+        }
+        let (limit, because) = settle::repeat_limit(s.plan, id, a);
+        if s.now >= limit {
+            return Err(Rejected::state(format!("`{id}` may not be repeated any more: {}", because.code())));
+        }
         return Ok(cause);
     }
     if retry::turning(s.state, id) {
@@ -79,7 +86,10 @@ pub(super) fn answer(
     let (_, a) = s.find(&action)?;
     let running = a.running.is_some_and(|running| running.attempt == attempt);
     let succeeded = matches!(answered, Attempted::Succeeded(_));
-    let settles = a.stage == Stage::Reconciling && succeeded && a.unknown.contains(&attempt);
+    // Beside a repeat that runs or a compensation in doubt a late success would meet another answer, which
+    // may contradict it: that is settled by rules that come later, not by the order of arrival.
+    let met = a.running.is_some() || (action.is_forward() && s.state.compensation_began(s.plan, &action));
+    let settles = a.stage == Stage::Reconciling && succeeded && !met && a.unknown.contains(&attempt);
     if !running && !settles {
         return Err(Rejected::NotYet(format!(
             "attempt {attempt} of `{action}` is not running, and late news has no rule yet"
@@ -93,7 +103,7 @@ pub(super) fn answer(
         Attempted::Refused(refusal) => refused(s, action, attempt, refusal, others_unknown),
         Attempted::Transient(failure) => {
             let next = if others_unknown {
-                settle::plan(s, &action, Counted::Answer)
+                settle::plan(s, &action, Counted::Answer(failure.hint))
             } else {
                 retry::after_failure(s, &action, failure.hint)
             };
@@ -101,14 +111,14 @@ pub(super) fn answer(
         }
         Attempted::Persistent(failure) => {
             let next = if others_unknown {
-                settle::plan(s, &action, Counted::Answer)
+                settle::plan(s, &action, Counted::Answer(None))
             } else {
                 retry::persistent(s, &action, Because::Persistent)
             };
             failed(s, action, attempt, failure, next);
         }
         Attempted::Unknown(failure) => {
-            let next = settle::plan(s, &action, Counted::Answer);
+            let next = settle::plan(s, &action, Counted::Answer(failure.hint));
             s.record(JournalEvent::BecameUnknown { action, attempt, failure, next });
         }
         other => {
@@ -121,8 +131,10 @@ pub(super) fn answer(
 }
 
 /// What the answer means of this kind of action: a read's unknown is transient, whatever speaks of effects
-/// from a read is the author's mistake, and neither compensations nor retriables can refuse.
+/// from a read is the author's mistake, and neither a compensation nor what stands behind the pivot can refuse.
 fn understood(s: &Scribe<'_>, id: &ActionId, answered: Attempted) -> Attempted {
+    let cannot_refuse =
+        !id.is_forward() || s.step(id).kind == StepKind::Retriable || s.state.past_pivot(s.plan);
     if s.is_read(id) {
         return match answered {
             Attempted::Unknown(failure) => Attempted::Transient(failure),
@@ -132,26 +144,31 @@ fn understood(s: &Scribe<'_>, id: &ActionId, answered: Attempted) -> Attempted {
             | Attempted::Mismatch(_) => {
                 Attempted::Persistent(Failure { kind: FailureKind::Persistent, ..not_yet(&answered) })
             }
+            Attempted::Refused(refusal) if cannot_refuse => Attempted::Persistent(out_of_place(&refusal)),
             other => other,
         };
     }
-    let cannot_refuse = !id.is_forward() || s.step(id).kind == StepKind::Retriable;
     match answered {
-        Attempted::Refused(refusal) if cannot_refuse => Attempted::Persistent(Failure {
-            kind: FailureKind::Persistent,
-            code: "refused".into(),
-            message: refusal.value().map(|value| value.text().to_owned()).unwrap_or_default(),
-            rule: "cannot-refuse".into(),
-            classifier: String::new(),
-            hint: None,
-        }),
+        Attempted::Refused(refusal) if cannot_refuse => Attempted::Persistent(out_of_place(&refusal)),
         other => other,
+    }
+}
+
+/// A refusal where nothing can be refused any more.
+fn out_of_place(refusal: &Recorded) -> Failure {
+    Failure {
+        kind: FailureKind::Persistent,
+        code: "refused".into(),
+        message: refusal.value().map(|value| value.text().to_owned()).unwrap_or_default(),
+        rule: "cannot-refuse".into(),
+        classifier: String::new(),
+        hint: None,
     }
 }
 
 fn refused(s: &mut Scribe<'_>, action: ActionId, attempt: u32, refusal: Recorded, others_unknown: bool) {
     let speaks_for_all = !others_unknown || s.step(&action).contract.keeps_answers;
-    let next = if speaks_for_all { Next::Reject } else { settle::plan(s, &action, Counted::Answer) };
+    let next = if speaks_for_all { Next::Reject } else { settle::plan(s, &action, Counted::Answer(None)) };
     let step = action.step.clone();
     s.record(JournalEvent::Refused { action, attempt: Some(attempt), refusal, next });
     if speaks_for_all {

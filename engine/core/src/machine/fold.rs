@@ -55,6 +55,7 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
         }
         JournalEvent::TurnedBack { reason } => {
             expect(state.turned.is_none() && state.phase == Phase::Running, "the saga cannot turn back")?;
+            expect(!state.past_pivot(plan), "there is no way back after the pivot")?;
             state.turned = Some(reason.clone());
             state.phase = Phase::Compensating;
             state.wishes.retain(|wish| wish.operation.is_some());
@@ -242,7 +243,8 @@ fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> 
             action.queries = *query;
             let settling = action.settling.as_mut().ok_or("nothing is being settled")?;
             settling.queries += 1;
-            settling.plan = SettlePlan::Querying { query: *query, fence_through: *fence_through };
+            let fence_through = *fence_through;
+            settling.plan = SettlePlan::Querying { query: *query, since: at, fence_through };
             Ok(())
         }
         JournalEvent::QueryAnswered { finding, next, .. } => found(action, finding, next, at),
@@ -336,27 +338,27 @@ fn succeed(action: &mut Action, read: bool, output: Recorded, at: Timestamp) -> 
 fn found(action: &mut Action, finding: &Finding, next: &Next, at: Timestamp) -> Folded {
     match (finding, next) {
         (Finding::Applied(output), Next::Done) => return succeed(action, false, output.clone(), at),
-        (Finding::Refused(refusal), _) => action.refusal = Some(refusal.clone()),
-        (Finding::Unclear { report }, _) => {
-            action.failure = Some(Failure {
-                kind: FailureKind::Unknown,
-                code: "unclear".into(),
-                message: report.clone(),
-                rule: "query".into(),
-                classifier: String::new(),
-                hint: None,
-            });
+        (Finding::Refused(refusal), Next::Reject) => action.refusal = Some(refusal.clone()),
+        (Finding::Refused(refusal), _) => {
+            let said = refusal.value().map(|value| value.text().to_owned()).unwrap_or_default();
+            action.failure = Some(by_query(FailureKind::Persistent, "refused", said));
         }
-        (
-            Finding::Applied(_)
-            | Finding::Partial(_)
-            | Finding::Fenced { .. }
-            | Finding::Absent
-            | Finding::InProgress,
-            _,
-        ) => {}
+        (Finding::Partial(_), _) => {
+            let report = "it took effect in part".to_owned();
+            action.failure = Some(by_query(FailureKind::NotYet, "partial", report));
+        }
+        (Finding::Unclear { report }, _) => {
+            action.failure = Some(by_query(FailureKind::Unknown, "unclear", report.clone()));
+        }
+        (Finding::Applied(_) | Finding::Fenced { .. } | Finding::Absent | Finding::InProgress, _) => {}
     }
     follow(action, next, at)
+}
+
+/// What a query reported, for the person at the desk.
+fn by_query(kind: FailureKind, code: &str, message: String) -> Failure {
+    let (code, rule) = (code.into(), "query".into());
+    Failure { kind, code, message, rule, classifier: String::new(), hint: None }
 }
 
 /// Moves the action as it was decided.

@@ -1,5 +1,7 @@
 //! Settling the unknown: by query, by repeating, or on the desk.
 
+use std::time::Duration;
+
 use super::retry;
 use super::scribe::Scribe;
 use super::turn;
@@ -13,8 +15,8 @@ use crate::time::Timestamp;
 /// What is being answered while the plan is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// An attempt: its transmission ends now.
-    Answer,
+    /// An attempt: its transmission ends now, and the participant perhaps named a lower bound for the next.
+    Answer(Option<Duration>),
     /// A query, or nothing: the last transmission ended earlier.
     Earlier,
 }
@@ -23,7 +25,7 @@ pub(super) enum Counted {
 pub(super) fn plan(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
     match settle_of(s.step(id), id) {
         Settle::ByQuery => query(s, id, counted),
-        Settle::ByRepeating => repeat(s, id),
+        Settle::ByRepeating => repeat(s, id, counted),
         Settle::NoEffect | Settle::ByOperator => Next::Desk { because: Because::NoQuery },
     }
 }
@@ -35,7 +37,7 @@ pub(crate) fn settle_of(step: &StepPlan, id: &ActionId) -> Settle {
     }
 }
 
-fn delay(s: &Scribe<'_>, id: &ActionId, count: u32, salt: u32) -> std::time::Duration {
+fn delay(s: &Scribe<'_>, id: &ActionId, count: u32, salt: u32) -> Duration {
     let policy = &s.step(id).query;
     let upper = policy::upper(policy.base, policy.cap, count);
     policy::full_jitter(upper, id.request_id(s.state.id), salt)
@@ -52,7 +54,7 @@ fn query(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
     // Salted past the attempts, so that queries and retries do not draw the same delays.
     let mut at = s.now + delay(s, id, asked + 1, u32::MAX - a.queries);
     let last_sent = match counted {
-        Counted::Answer => s.now,
+        Counted::Answer(_) => s.now,
         Counted::Earlier => a.last_sent_at.unwrap_or(s.now),
     };
     if let Some(window) = s.step(id).contract.settle_window
@@ -65,24 +67,40 @@ fn query(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
 
 /// Repeats follow the query policy's delays and the attempt budget. They settle, they do not retry: the turn,
 /// a wish and (with a stated retention) a deadline do not stop them.
-fn repeat(s: &Scribe<'_>, id: &ActionId) -> Next {
+fn repeat(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
     let a = s.action(id);
     if a.attempts_of_budget() >= retry::attempts_max(s, id) {
         return Next::Desk { because: Because::AttemptsSpent };
     }
-    let at = s.now + delay(s, id, a.attempts_of_budget().max(1), a.attempts);
+    let hint = match counted {
+        Counted::Answer(hint) => hint.unwrap_or_default(),
+        Counted::Earlier => Duration::ZERO,
+    };
+    let at = s.now + delay(s, id, a.attempts_of_budget().max(1), a.attempts).max(hint);
     match repeat_limit(s.plan, id, a) {
+        (limit, Because::DeadlinePassed) if s.now < limit && at >= limit => {
+            Next::Desk { because: Because::DeadlineWouldPass }
+        }
         (limit, because) if at >= limit => Next::Desk { because },
         _ => Next::Repeat { at },
     }
 }
 
+/// The repeat that is due has waited past its limit: a person is needed.
+pub(super) fn overdue_repeat(s: &Scribe<'_>, id: &ActionId) -> Option<Next> {
+    let a = s.action(id);
+    let due = matches!(a.settling.map(|s| s.plan), Some(SettlePlan::RepeatAt(at)) if at <= s.now);
+    let (limit, because) = repeat_limit(s.plan, id, a);
+    let settles_itself = !id.is_forward() || !s.state.compensation_began(s.plan, id);
+    (due && settles_itself && s.now >= limit).then_some(Next::Desk { because })
+}
+
 /// No repeat starts at or after this: the contract's key retention or, where none is stated, the step deadline.
-fn repeat_limit(plan: &SagaPlan, id: &ActionId, a: &Action) -> (Timestamp, Because) {
+pub(crate) fn repeat_limit(plan: &SagaPlan, id: &ActionId, a: &Action) -> (Timestamp, Because) {
     let step = plan.find(&id.step).map(|ix| plan.step(ix)).expect("the action was found before");
     match (step.contract.key_retention, a.first_sent_at) {
         (Some(retention), Some(first)) => (first + retention, Because::RetentionPassed),
-        _ => (retry::step_deadline(plan, id, a), Because::DeadlineWouldPass),
+        _ => (retry::step_deadline(plan, id, a), Because::DeadlinePassed),
     }
 }
 
@@ -95,17 +113,30 @@ pub(crate) fn fence_through(
     now: Timestamp,
 ) -> Option<u32> {
     let a = state.action(plan, id)?;
-    let fences = retry::turning(state, id) || window_has_passed(plan, id, a, now);
+    let decisive = window_has_passed(plan, id, a, now) && !may_be_forgotten(plan, id, a, now);
+    let fences = retry::turning(state, id) || decisive;
     fences.then_some(a.attempts)
 }
 
-/// Does "absent" mean "without effect" by now?
+/// Was the participant asked late enough for "absent" to mean "without effect", and did it answer before it
+/// may have forgotten? The window counts to the *sending* of the query: nobody knows how long before its
+/// answer the participant looked.
+fn absence_is_decisive(s: &Scribe<'_>, id: &ActionId, a: &Action) -> bool {
+    let asked = match a.settling.map(|settling| settling.plan) {
+        Some(SettlePlan::Querying { since, .. }) => since,
+        _ => return false,
+    };
+    window_has_passed(s.plan, id, a, asked) && !may_be_forgotten(s.plan, id, a, s.now)
+}
+
 fn window_has_passed(plan: &SagaPlan, id: &ActionId, a: &Action, now: Timestamp) -> bool {
-    let Some(ix) = plan.find(&id.step) else { return false };
-    let contract = &plan.step(ix).contract;
-    let window = contract.settle_window.zip(a.last_sent_at).is_some_and(|(w, sent)| now >= sent + w);
-    let forgotten = contract.key_retention.zip(a.first_sent_at).is_some_and(|(r, sent)| now >= sent + r);
-    window && !forgotten
+    let window = plan.find(&id.step).and_then(|ix| plan.step(ix).contract.settle_window);
+    window.zip(a.last_sent_at).is_some_and(|(window, sent)| now >= sent + window)
+}
+
+fn may_be_forgotten(plan: &SagaPlan, id: &ActionId, a: &Action, now: Timestamp) -> bool {
+    let retention = plan.find(&id.step).and_then(|ix| plan.step(ix).contract.key_retention);
+    retention.zip(a.first_sent_at).is_some_and(|(retention, sent)| now >= sent + retention)
 }
 
 /// Journals the next query as started.
@@ -172,7 +203,7 @@ fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding) -> Next {
         Finding::Refused(_) if id.is_forward() && s.step(id).kind != StepKind::Retriable => Next::Reject,
         Finding::Refused(_) => retry::persistent(s, id, Because::Persistent),
         Finding::Fenced { through } if *through >= a.attempts => retry::after_failure(s, id, None),
-        Finding::Absent if window_has_passed(s.plan, id, a, s.now) => retry::after_failure(s, id, None),
+        Finding::Absent if absence_is_decisive(s, id, a) => retry::after_failure(s, id, None),
         Finding::Fenced { .. } | Finding::Absent | Finding::InProgress | Finding::Unclear { .. } => {
             plan(s, id, Counted::Earlier)
         }

@@ -23,6 +23,11 @@ pub(super) fn tick(s: &mut Scribe<'_>) {
         return;
     }
     saga_deadline(s);
+    step_deadlines(s);
+    overdue_repeats(s);
+}
+
+fn step_deadlines(s: &mut Scribe<'_>) {
     let waiting: Vec<ActionId> = s
         .state
         .actions(s.plan)
@@ -43,6 +48,18 @@ pub(super) fn tick(s: &mut Scribe<'_>) {
         if turns {
             turn::turn(s, TurnReason::Exhausted { step });
         }
+    }
+}
+
+/// Repeats that were due and found no permit in time.
+fn overdue_repeats(s: &mut Scribe<'_>) {
+    let overdue: Vec<(ActionId, Next)> = s
+        .state
+        .actions(s.plan)
+        .filter_map(|(id, _)| settle::overdue_repeat(s, &id).map(|next| (id, next)))
+        .collect();
+    for (action, next) in overdue {
+        s.record(JournalEvent::Planned { action, failure: None, next });
     }
 }
 

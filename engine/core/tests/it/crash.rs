@@ -1,0 +1,344 @@
+//! A node dies and another claims the saga: whatever was under way is unknown.
+
+use expect_test::expect;
+
+use crate::script::check;
+
+const PLAN: &str = "
+    step a(input) by-query
+    pivot p(a) by-repeating
+    retriable r(p) by-repeating
+    policy attempts=3 base=0s
+    undo-policy attempts=3 base=0s
+    query-policy queries=5 base=0s
+";
+
+#[test]
+fn a_crash_before_anything_began_loses_nothing() {
+    check(
+        PLAN,
+        "crash\n run a",
+        expect![[r#"
+        0s     saga started
+        0s     claimed
+        0s     a#1 started (Ready)
+        0s     a#1 succeeded: "a"
+        = RUNNING
+          a: SUCCEEDED applied
+          p: READY none
+          r: PENDING none
+          do: start p#1 in lane first, until 86400s
+          wake: 86400s for deadline of p
+          queues: p since 0s
+    "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_step_runs_leaves_it_unknown_and_asked_about() {
+    check(
+        PLAN,
+        "begin a\n at 1s crash\n ok a#1\n crash\n query a",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        1s     claimed
+        1s     a unknown (executor-died) → query at 1s
+        1s     a#1 succeeded: "a"
+        1s     claimed
+        1s     (query a: decide: no query of `a/forward` is due)
+        = RUNNING
+          a: SUCCEEDED applied
+          p: READY none
+          r: PENDING none
+          do: start p#1 in lane first, until 86401s
+          wake: 86401s for deadline of p
+          queues: p since 1s
+    "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_query_is_under_way_asks_again() {
+    check(
+        PLAN,
+        "begin a\n lost a\n query a\n at 1s crash\n found a applied\n query a\n found a applied",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            1s     claimed
+            1s     a unknown (executor-died) → query at 1s
+            1s     (found a applied: decide: query 1 of `a/forward` is not under way any more)
+            1s     a query 2 started
+            1s     a query 2 found applied "a" → done
+            = RUNNING
+              a: SUCCEEDED applied
+              p: READY none
+              r: PENDING none
+              do: start p#1 in lane first, until 86401s
+              wake: 86401s for deadline of p
+              queues: p since 1s
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_repeat_runs_leaves_both_transmissions_unknown() {
+    check(
+        PLAN,
+        "run a\n begin p\n lost p\n begin p\n crash\n begin p\n transient p",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        0s     a#1 succeeded: "a"
+        0s     p#1 started (Ready)
+        0s     p#1 unknown (timeout) → repeat at 0s
+        0s     p#2 started (Repeat)
+        0s     claimed
+        0s     p unknown (executor-died) → repeat at 0s
+        0s     p#3 started (Repeat)
+        0s     p#3 transient (busy) → desk, attempts-spent
+        = RUNNING
+          a: SUCCEEDED applied
+          p: RECONCILING possible
+          r: PENDING none
+          desk: p on reconciliation, attempts-spent since 0s, attempts 3, effect possible, transient (busy)
+    "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_retry_waits_changes_nothing() {
+    check(
+        "step a(input) by-query\n policy base=8s",
+        "begin a\n transient a\n at 1s crash\n due\n run a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 transient (busy) → retry at 7.729s
+            1s     claimed
+            7.729s a#2 started (Retry)
+            7.729s a#2 succeeded: "a"
+            7.729s completed
+            = COMPLETED
+              a: SUCCEEDED applied
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_leaves_what_waits_on_the_desk_there() {
+    check(
+        "step a(input) by-operator",
+        "begin a\n at 1s lost a\n at 2s crash",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        1s     a#1 unknown (timeout) → desk, no-query
+        2s     claimed
+        = RUNNING
+          a: RECONCILING possible
+          desk: a on reconciliation, no-query since 1s, attempts 1, effect possible, unknown (timeout)
+    "#]],
+    );
+}
+
+#[test]
+fn a_crash_after_the_turn_lets_siblings_be_settled_and_undone() {
+    check(
+        "step a(input) by-query\n step b(input) by-query\n query-policy base=0s",
+        "begin a\n begin b\n refuse b\n crash\n query a\n found a applied\n run undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     b#1 started (Ready)
+            0s     b#1 refused: "no" → reject
+            0s     turned back: b refused
+            0s     claimed
+            0s     a unknown (executor-died) → query at 0s
+            0s     a query 1 started, to fence through 1
+            0s     a query 1 found applied "a" → done
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 succeeded: "Undone"
+            0s     compensated
+            = COMPENSATED (b refused)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+              b: TERMINAL_REJECTED none
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_compensation_runs_leaves_it_unknown() {
+    check(
+        PLAN,
+        "run a\n cancel op1\n begin undo:a\n at 1s crash\n query undo:a\n found undo:a undone",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            1s     claimed
+            1s     undo:a unknown (executor-died) → query at 1s
+            1s     undo:a query 1 started
+            1s     undo:a query 1 found applied "Undone" → done
+            1s     compensated
+            = COMPENSATED (cancelled by ann)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+              p: SKIPPED none
+              r: SKIPPED none
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_read_runs_is_a_transient_failure() {
+    check(
+        "read look(input)\n policy attempts=2 base=0s",
+        "begin look\n crash\n begin look\n crash",
+        expect![[r#"
+            0s     saga started
+            0s     look#1 started (Ready)
+            0s     claimed
+            0s     look unknown (executor-died) → retry at 0s
+            0s     look#2 started (Retry)
+            0s     claimed
+            0s     look unknown (executor-died) → quarantine, attempts-spent
+            = RUNNING
+              look: QUARANTINED none
+              desk: look on quarantine, attempts-spent since 0s, attempts 2, effect none, unknown (executor-died)
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_while_a_read_of_a_turned_saga_runs_skips_it() {
+    check(
+        "read look(input)\n step b(input) by-query",
+        "begin look\n begin b\n refuse b\n crash",
+        expect![[r#"
+            0s     saga started
+            0s     look#1 started (Ready)
+            0s     b#1 started (Ready)
+            0s     b#1 refused: "no" → reject
+            0s     turned back: b refused
+            0s     claimed
+            0s     compensated
+            = COMPENSATED (b refused)
+              look: SKIPPED none
+              b: TERMINAL_REJECTED none
+        "#]],
+    );
+}
+
+#[test]
+fn a_crash_decides_the_deadlines_that_passed_meanwhile() {
+    check(
+        "deadline 60s\n step a(input) by-query\n step b(a) by-query",
+        "run a\n at 99s crash\n run undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            99s    claimed
+            99s    turned back: deadline
+            99s    undo:a#1 started (Ready)
+            99s    undo:a#1 succeeded: "Undone"
+            99s    compensated
+            = COMPENSATED (deadline)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+              b: SKIPPED none
+        "#]],
+    );
+}
+
+#[test]
+fn g19_work_that_kills_its_worker_runs_out_of_attempts() {
+    check(
+        PLAN,
+        "run a\n begin p\n crash\n begin p\n crash\n begin p\n crash\n begin p",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        0s     a#1 succeeded: "a"
+        0s     p#1 started (Ready)
+        0s     claimed
+        0s     p unknown (executor-died) → repeat at 0s
+        0s     p#2 started (Repeat)
+        0s     claimed
+        0s     p unknown (executor-died) → repeat at 0s
+        0s     p#3 started (Repeat)
+        0s     claimed
+        0s     p unknown (executor-died) → desk, attempts-spent
+        0s     (begin p: decide: `p/forward` is RECONCILING, not due to start)
+        = RUNNING
+          a: SUCCEEDED applied
+          p: RECONCILING possible
+          r: PENDING none
+          desk: p on reconciliation, attempts-spent since 0s, attempts 3, effect possible, unknown (executor-died)
+    "#]],
+    );
+}
+
+#[test]
+fn g19_a_read_that_kills_its_worker_is_quarantined_as_executor_died() {
+    check(
+        "read look(input)\n policy attempts=1",
+        "begin look\n crash",
+        expect![[r#"
+        0s     saga started
+        0s     look#1 started (Ready)
+        0s     claimed
+        0s     look unknown (executor-died) → quarantine, attempts-spent
+        = RUNNING
+          look: QUARANTINED none
+          desk: look on quarantine, attempts-spent since 0s, attempts 1, effect none, unknown (executor-died)
+    "#]],
+    );
+}
+
+#[test]
+fn g19_a_query_that_kills_its_worker_runs_out_of_its_budget() {
+    check(
+        "step a(input) by-query\n query-policy queries=2 base=0s",
+        "begin a\n lost a\n query a\n crash\n query a\n crash\n crash",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     claimed
+            0s     a unknown (executor-died) → query at 0s
+            0s     a query 2 started
+            0s     claimed
+            0s     a unknown (executor-died) → desk, queries-spent
+            0s     claimed
+            = RUNNING
+              a: RECONCILING possible
+              desk: a on reconciliation, queries-spent since 0s, attempts 1, effect possible, unknown (executor-died)
+        "#]],
+    );
+}
+
+#[test]
+fn a_graceful_shutdown_spends_no_attempt() {
+    check(
+        "step a(input) by-query\n policy attempts=1",
+        "begin a\n withdraw a\n crash\n run a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 withdrawn
+            0s     claimed
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     completed
+            = COMPLETED
+              a: SUCCEEDED applied
+        "#]],
+    );
+}

@@ -1,0 +1,413 @@
+//! The laws of semantics §9 that one saga can keep or break, told from the journal and the plan: what the
+//! machine believes of itself is not asked where the facts can be.
+//!
+//! I1 no second transmission while an earlier one may have an effect, except a declared repeat · I2 a
+//! compensated saga undid everything once, in reverse · I3 a completed saga did everything and undid nothing ·
+//! I4 nothing is undone that never was, nothing begins after its compensation · I5 budgets, delays, deadlines ·
+//! I6 no gaps, times never decrease · I7 no limbo. And the agenda is honest: what it asks for can be done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use amends_core::agenda::{Agenda, Task, desk};
+use amends_core::event::{Finding, JournalEvent, Next, Recorded, StartCause, Transition};
+use amends_core::machine::Command;
+use amends_core::plan::policy::upper;
+use amends_core::plan::{InDoubt, RetryPolicy, SagaPlan, Settle, StepKind, StepPlan};
+use amends_core::state::{Phase, SettlePlan};
+use amends_core::{ActionId, SagaState, StepIx, Timestamp, agenda, decide};
+
+type Held = Result<(), String>;
+
+fn law(holds: bool, broken: impl FnOnce() -> String) -> Held {
+    if holds { Ok(()) } else { Err(broken()) }
+}
+
+/// Every law, after a transition that led from `before` to `after`.
+pub(crate) fn hold(
+    plan: &SagaPlan,
+    before: &SagaState,
+    after: &SagaState,
+    journal: &[Transition],
+    now: Timestamp,
+) -> Held {
+    gapless(journal)?;
+    let mut ledger = Ledger::default();
+    for transition in journal {
+        for event in &transition.events {
+            ledger.enter(plan, transition.at, event)?;
+        }
+    }
+    ledger.ends(plan, after)?;
+    begun_in_time(plan, before, journal)?;
+    no_limbo(plan, after, now)?;
+    honest(plan, after, now)
+}
+
+/// I6.
+fn gapless(journal: &[Transition]) -> Held {
+    for (seq, transition) in (1..).zip(journal) {
+        law(transition.seq == seq, || format!("I6: sequence {seq} is missing"))?;
+    }
+    let ordered = journal.windows(2).all(|two| two[0].at <= two[1].at);
+    law(ordered, || "I6: time went back".into())
+}
+
+/// What the facts say of one action.
+#[derive(Default)]
+struct Account {
+    running: Option<u32>,
+    unknown: BTreeSet<u32>,
+    /// Known to have taken effect, and when in the order of facts.
+    applied: Option<usize>,
+    nothing: bool,
+    begun: Option<usize>,
+    of_budget: u32,
+    granted: Option<u32>,
+}
+
+#[derive(Default)]
+struct Ledger {
+    accounts: BTreeMap<ActionId, Account>,
+    facts: usize,
+    turned: bool,
+    wishes: u32,
+    ended: bool,
+    pivot_done: bool,
+    completed: bool,
+    compensated: bool,
+}
+
+impl Ledger {
+    fn of(&mut self, action: &ActionId) -> &mut Account {
+        self.accounts.entry(action.clone()).or_default()
+    }
+
+    fn enter(&mut self, plan: &SagaPlan, at: Timestamp, event: &JournalEvent) -> Held {
+        self.facts += 1;
+        law(
+            !self.ended || matches!(event, JournalEvent::Claimed { .. } | JournalEvent::Answered { .. }),
+            || format!("an ended saga moved: {event:?}"),
+        )?;
+        match event {
+            JournalEvent::Claimed { .. } => self.orphan(plan),
+            JournalEvent::TurnedBack { .. } => {
+                law(!self.turned, || "the saga turned back twice".into())?;
+                law(!self.pivot_done, || "the saga turned back after its pivot".into())?;
+                self.turned = true;
+            }
+            JournalEvent::WishRecorded { .. } => self.wishes += 1,
+            JournalEvent::Answered { verb: amends_core::event::Verb::Cancel, answer, .. } => {
+                let turned = match answer {
+                    amends_core::event::Answer::Accepted | amends_core::event::Answer::Already => true,
+                    amends_core::event::Answer::TooLate => false,
+                    _ => return Ok(()),
+                };
+                law(turned == self.turned, || format!("cancel was answered {answer:?}"))?;
+            }
+            JournalEvent::Completed {} => (self.completed, self.ended) = (true, true),
+            JournalEvent::Compensated {} => (self.compensated, self.ended) = (true, true),
+            JournalEvent::Started { action, attempt, cause, .. } => {
+                self.started(plan, action, *attempt, *cause)?;
+            }
+            JournalEvent::Withdrawn { action, .. } => {
+                let account = self.of(action);
+                account.running = None;
+                account.of_budget -= 1;
+            }
+            JournalEvent::Succeeded { action, output, .. } => self.applied(plan, action, nothing(output)),
+            JournalEvent::AcceptedByPerson { action, output, .. } => {
+                let nothing = output.as_ref().is_some_and(|output| output.text() == "\"NothingToUndo\"");
+                self.applied(plan, action, nothing);
+            }
+            JournalEvent::Failed { action, attempt, next, failure } => {
+                self.of(action).answered(*attempt);
+                self.delay(plan, at, action, next, failure.hint)?;
+                self.follow(action, next)?;
+            }
+            JournalEvent::Refused { action, attempt, next, .. } => {
+                self.of(action).answered(attempt.expect("answers name their attempt"));
+                self.follow(action, next)?;
+            }
+            JournalEvent::BecameUnknown { action, attempt, next, .. } => {
+                let account = self.of(action);
+                account.answered(*attempt);
+                account.unknown.insert(*attempt);
+                self.follow(action, next)?;
+            }
+            JournalEvent::QueryAnswered { action, finding: Finding::Applied(output), .. } => {
+                self.applied(plan, action, nothing(output));
+            }
+            JournalEvent::QueryAnswered { action, next, .. } => {
+                if !matches!(next, Next::Query { .. } | Next::Repeat { .. } | Next::Desk { .. }) {
+                    self.of(action).unknown.clear();
+                }
+                self.delay(plan, at, action, next, None)?;
+                self.follow(action, next)?;
+            }
+            JournalEvent::QueryFailed { action, next, .. } | JournalEvent::Planned { action, next, .. } => {
+                self.follow(action, next)?;
+            }
+            JournalEvent::Resumed { action, attempts, .. } => {
+                let account = self.of(action);
+                (account.of_budget, account.granted) = (0, Some(*attempts));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn orphan(&mut self, plan: &SagaPlan) {
+        for (action, account) in &mut self.accounts {
+            if let Some(running) = account.running.take()
+                && !is_read(plan, action)
+            {
+                account.unknown.insert(running);
+            }
+        }
+    }
+
+    fn started(&mut self, plan: &SagaPlan, id: &ActionId, attempt: u32, cause: StartCause) -> Held {
+        let (turned, wished, facts) = (self.turned, self.wishes > 0, self.facts);
+        let forward = self.accounts.get(&ActionId::forward(id.step.clone()));
+        let (applied, doubted) =
+            forward.map_or((false, false), |a| (a.applied.is_some(), !a.unknown.is_empty()));
+        let running = forward.is_some_and(|a| a.running.is_some());
+        let undo_begun =
+            self.accounts.get(&ActionId::compensation(id.step.clone())).is_some_and(|a| a.begun.is_some());
+        let step = step_of(plan, id);
+        if id.is_forward() {
+            law(!undo_begun, || format!("I4: {id} began after its compensation"))?;
+            law(cause == StartCause::Repeat || !(turned || wished), || {
+                format!("I5: {id} began after the turn, or under a wish")
+            })?;
+        } else {
+            law(turned, || format!("I4: {id} began before the turn"))?;
+            law(!running, || format!("I4: {id} overlaps an attempt of its step"))?;
+            let fences = step.undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
+            law(applied || (doubted && fences), || format!("I4: {id} undoes what never was"))?;
+        }
+        let max = retry_of(step, id).max_attempts;
+        let repeats = settle_of(step, id) == Settle::ByRepeating;
+        let account = self.of(id);
+        law(account.running.is_none(), || format!("I1: {id} runs twice at once"))?;
+        if cause == StartCause::Repeat {
+            law(repeats && !account.unknown.is_empty(), || {
+                format!("I1: {id}#{attempt} is no declared repeat")
+            })?;
+        } else {
+            law(account.unknown.is_empty(), || format!("I1: {id}#{attempt} began in doubt"))?;
+        }
+        account.running = Some(attempt);
+        account.begun.get_or_insert(facts);
+        account.of_budget += 1;
+        let granted = account.granted.unwrap_or(max);
+        law(account.of_budget <= granted, || format!("I5: {id}#{attempt} is beyond its budget"))
+    }
+
+    fn applied(&mut self, plan: &SagaPlan, id: &ActionId, nothing: bool) {
+        let facts = self.facts;
+        if plan.pivot.is_some_and(|pivot| id.is_forward() && plan.step(pivot).name == id.step) {
+            self.pivot_done = true;
+            self.wishes = 0;
+        }
+        let account = self.of(id);
+        account.running = None;
+        account.unknown.clear();
+        account.nothing = nothing;
+        account.applied = Some(facts);
+        if !id.is_forward() {
+            // A compensation that ran in doubt settles its forward action.
+            self.of(&ActionId::forward(id.step.clone())).unknown.clear();
+        }
+    }
+
+    /// A decision that takes the action for free of effects is made when nothing is in doubt.
+    fn follow(&mut self, id: &ActionId, next: &Next) -> Held {
+        let account = self.of(id);
+        let open = !account.unknown.is_empty();
+        match next {
+            Next::Retry { .. } | Next::Quarantine { .. } | Next::TurnBack { .. } | Next::Skip { .. } => {
+                law(!open, || format!("I1: {id} was taken for free of effects, in doubt: {next:?}"))
+            }
+            Next::Reject => {
+                account.unknown.clear();
+                Ok(())
+            }
+            Next::Query { .. } | Next::Repeat { .. } | Next::Desk { .. } => {
+                law(open, || format!("{id} is settled though nothing is unknown: {next:?}"))
+            }
+            Next::Done | Next::Stay => Ok(()),
+        }
+    }
+
+    /// I5: every delay within its bound.
+    fn delay(
+        &mut self,
+        plan: &SagaPlan,
+        at: Timestamp,
+        id: &ActionId,
+        next: &Next,
+        hint: Option<Duration>,
+    ) -> Held {
+        let Next::Retry { at: due } = next else { return Ok(()) };
+        let policy = retry_of(step_of(plan, id), id);
+        let bound = upper(policy.base, policy.cap, self.of(id).of_budget);
+        let (least, most) = (hint.unwrap_or_default(), bound.max(hint.unwrap_or_default()));
+        law(*due >= at + least && *due <= at + most, || {
+            format!("I5: {id} waits {:?}, not {least:?} to {most:?}", due.since(at))
+        })
+    }
+
+    /// I2 and I3.
+    fn ends(&mut self, plan: &SagaPlan, state: &SagaState) -> Held {
+        law(self.completed == (state.phase == Phase::Completed), || "the end is not in the journal".into())?;
+        law(self.compensated == (state.phase == Phase::Compensated), || {
+            "the end is not in the journal".into()
+        })?;
+        let begun = |id: &ActionId| self.accounts.get(id).and_then(|account| account.begun);
+        let applied = |id: &ActionId| self.accounts.get(id).and_then(|account| account.applied);
+        if self.completed {
+            law(!self.turned, || "I3: completed after a turn".into())?;
+            for step in &plan.steps {
+                let name = &step.name;
+                law(applied(&ActionId::forward(name.clone())).is_some(), || {
+                    format!("I3: {name} did not succeed")
+                })?;
+                law(begun(&ActionId::compensation(name.clone())).is_none(), || {
+                    format!("I3: {name} was undone")
+                })?;
+            }
+        }
+        for ix in plan.indices() {
+            let step = plan.step(ix);
+            let undo = ActionId::compensation(step.name.clone());
+            let done =
+                applied(&ActionId::forward(step.name.clone())).is_some() && step.kind != StepKind::Read;
+            if self.compensated && done {
+                law(applied(&undo).is_some(), || format!("I2: {} was not undone", step.name))?;
+            }
+            if self.compensated {
+                let open = self.accounts.values().any(|a| a.running.is_some() || !a.unknown.is_empty());
+                law(!open, || "I2: compensated with an outcome open".into())?;
+            }
+            let Some(undone_from) = begun(&undo) else { continue };
+            for below in descendants(plan, ix) {
+                let below = &plan.step(below).name;
+                let child = ActionId::compensation(below.clone());
+                let forward = self.accounts.get(&ActionId::forward(below.clone()));
+                let effect = forward.is_some_and(|a| a.applied.is_some_and(|f| f < undone_from));
+                let needs = effect && plan.find(below).is_some_and(|ix| plan.step(ix).undo.is_some());
+                let before = applied(&child).is_some_and(|fact| fact < undone_from);
+                law(!needs || before, || format!("I2: {undo} began before {child} was done"))?;
+                let in_doubt = forward.is_some_and(|a| a.running.is_some() || !a.unknown.is_empty());
+                law(!in_doubt, || format!("I2: {undo} began while {below} was in doubt"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Account {
+    fn answered(&mut self, attempt: u32) {
+        if self.running == Some(attempt) {
+            self.running = None;
+        }
+        self.unknown.remove(&attempt);
+    }
+}
+
+/// I5: what the last transition began, it began before its deadline.
+fn begun_in_time(plan: &SagaPlan, before: &SagaState, journal: &[Transition]) -> Held {
+    let Some(last) = journal.last() else { return Ok(()) };
+    for event in &last.events {
+        let JournalEvent::Started { action, cause, .. } = event else { continue };
+        let Some(was) = before.action(plan, action) else { continue };
+        let step = step_of(plan, action);
+        let give_up = retry_of(step, action).give_up_after;
+        let own = was.deadline.or(was.ready_at.map(|at| at + give_up)).unwrap_or(Timestamp::MAX);
+        let past = before.past_pivot(plan) || !action.is_forward();
+        let saga = before.deadline.filter(|_| !past).unwrap_or(Timestamp::MAX);
+        let limit = match (cause, step.contract.key_retention, was.first_sent_at) {
+            (StartCause::Repeat, Some(retention), Some(first)) => first + retention,
+            (StartCause::Repeat, _, _) => own,
+            _ => own.min(saga),
+        };
+        law(last.at < limit, || format!("I5: {action} began at its deadline or after it"))?;
+        let undone = action.is_forward() && before.compensation_began(plan, action);
+        law(!undone, || format!("I4: {action} began after its compensation was requested"))?;
+    }
+    Ok(())
+}
+
+/// I7, as far as one saga knows: a thing to do, a time, something running, or a person.
+fn no_limbo(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
+    if state.phase.is_ended() {
+        let open = state.open_actions(plan);
+        return law(open == 0, || format!("{open} actions are open in an ended saga"));
+    }
+    let Agenda { tasks, wake, .. } = agenda(plan, state, now);
+    let moving = tasks.iter().any(|task| !matches!(task, Task::Stop { .. }));
+    let under_way = state.actions(plan).any(|(_, a)| {
+        let asked = matches!(a.settling.map(|s| s.plan), Some(SettlePlan::Querying { .. }));
+        a.running.is_some() || asked
+    });
+    let person = !desk(plan, state).is_empty();
+    law(moving || wake.is_some() || under_way || person, || "I7: limbo".into())
+}
+
+/// What the agenda asks for can be done, and a wake-up finds something to do.
+fn honest(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
+    let Agenda { tasks, wake, .. } = agenda(plan, state, now);
+    for task in &tasks {
+        let command = match task {
+            Task::Start { action, .. } => Command::Begin { action: action.clone(), input: None },
+            Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
+            Task::Tick => Command::Tick,
+            Task::Stop { action } => {
+                let running = state.action(plan, action).is_some_and(|a| a.running.is_some());
+                law(running, || format!("{action} is to stop and does not run"))?;
+                continue;
+            }
+        };
+        let did = decide(plan, state, command, now);
+        law(did.as_ref().is_ok_and(|events| !events.is_empty()), || {
+            format!("the agenda asks for what cannot be done: {task:?}: {did:?}")
+        })?;
+    }
+    let Some(wake) = wake else { return Ok(()) };
+    law(wake.at > now, || "the wake-up has passed".into())?;
+    let then = agenda(plan, state, wake.at).tasks;
+    law(then.iter().any(|task| !matches!(task, Task::Stop { .. })), || {
+        format!("the wake-up finds nothing to do: {wake:?}")
+    })
+}
+
+fn nothing(output: &Recorded) -> bool {
+    output.value().is_some_and(|value| value.text() == "\"NothingToUndo\"")
+}
+
+fn step_of<'a>(plan: &'a SagaPlan, id: &ActionId) -> &'a StepPlan {
+    plan.step(plan.find(&id.step).expect("journals name steps of their plan"))
+}
+
+fn is_read(plan: &SagaPlan, id: &ActionId) -> bool {
+    id.is_forward() && step_of(plan, id).kind == StepKind::Read
+}
+
+fn retry_of<'a>(step: &'a StepPlan, id: &ActionId) -> &'a RetryPolicy {
+    if id.is_forward() { &step.retry } else { &step.compensation }
+}
+
+fn settle_of(step: &StepPlan, id: &ActionId) -> Settle {
+    step.undo.filter(|_| !id.is_forward()).map_or(step.settle, |undo| undo.settle)
+}
+
+fn descendants(plan: &SagaPlan, of: StepIx) -> BTreeSet<StepIx> {
+    let mut found = BTreeSet::new();
+    let mut next = vec![of];
+    while let Some(ix) = next.pop() {
+        next.extend(plan.graph.children(ix).iter().filter(|child| found.insert(**child)));
+    }
+    found
+}

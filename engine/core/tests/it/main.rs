@@ -1,0 +1,20 @@
+//! The machine under test: plans and scripts as text, the story that follows as a snapshot.
+//!
+//! [`plan_text`] reads a plan, [`script`] obeys a script line by line and holds every transition against the
+//! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule.
+
+mod invariants;
+mod plan_text;
+mod script;
+mod story;
+
+mod compensation;
+mod crash;
+mod deadlines;
+mod forward;
+mod not_yet;
+mod person;
+mod pivot;
+mod retry;
+mod turning;
+mod unknown;
