@@ -1,14 +1,19 @@
 //! Amends: saga orchestration that knows what happened and what to do.
 //!
-//! Workflow authors read [`authoring`]; those who run them read [`Engine`](worker) and [`ports`].
+//! Workflow authors read [`authoring`]; those who run them read [`Engine`] and [`ports`].
 //! This crate stores nothing and talks to no broker: adapters do, through the traits in [`ports`].
 
 // The public interface is:
 pub mod authoring;
+pub mod engine;
 pub mod memory;
 pub mod ports;
 pub mod prelude;
-pub mod worker;
+pub mod view;
+
+mod worker;
 
 pub use amends_core as core;
 pub use authoring::*;
+pub use engine::{Drained, Engine, EngineBuilder, Limits, Outcome, SagaHandle, StartOptions, StopReason};
+pub use view::SagaView;

@@ -1,13 +1,15 @@
-//! What the engine needs from the outside: a store, a clock.
+//! What the engine needs from the outside: a store, a clock, ids.
 
 mod clock;
 mod content;
+mod ids;
 mod rows;
 mod stats;
 mod store;
 
 pub use clock::{Clock, SystemClock};
 pub use content::KEY_BYTES_MAX;
+pub use ids::{Ids, RandomIds};
 pub use rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange,
     SagaRow, WorkItemRow,

@@ -1,0 +1,326 @@
+//! The engine: what starts sagas, finds them again, and shows what waits for whom.
+
+mod builder;
+mod errors;
+mod handle;
+
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use amends_core::event::Trigger;
+use amends_core::{Incarnation, Json, SagaId, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+pub use builder::{EngineBuilder, Limits, Registrable};
+pub use errors::{
+    OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
+};
+pub use handle::{Outcome, SagaHandle};
+
+use crate::authoring::{Payload, Saga, unstorable};
+use crate::ports::{
+    Clock as _, DefinitionRef, Fault, KEY_BYTES_MAX, SagaQuery, SagaRow, SagaStore, WorkItemRow,
+};
+use crate::view::SagaView;
+use crate::worker::{Backoff, Definitions, EngineClock, Registered, Request, StartRequest, Started, Worker};
+
+/// A running engine. Cheap to clone: every clone is the same engine.
+///
+/// *When the last clone and the last handle are dropped* the engine ends at once, as if its process had been
+/// killed: what was under way is recovered at the next start. End it in an orderly way with
+/// [`Engine::shutdown`].
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn SagaStore>,
+    query: Arc<dyn SagaQuery>,
+    incarnation: Incarnation,
+    definitions: Arc<Definitions>,
+    clock: Arc<EngineClock>,
+    starts: mpsc::Sender<StartRequest>,
+    requests: mpsc::Sender<Request>,
+    stopped: Arc<std::sync::OnceLock<StopReason>>,
+    parts: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let parts = self.parts.get_mut().unwrap_or_else(PoisonError::into_inner);
+        parts.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// What a start may say besides its key and input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartOptions {
+    /// The source event's own time; by default the time of the start.
+    pub occurred_at: Option<Timestamp>,
+    /// The message that triggered the saga.
+    pub trigger: Option<Trigger>,
+}
+
+/// How an orderly shutdown went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Calls that had not answered within the grace period: they are in doubt, and recovered as such.
+    pub in_doubt: usize,
+}
+
+/// The most desk entries that [`Engine::desk`] lists.
+const DESK_MAX: u32 = 1_000;
+
+impl Engine {
+    /// Begins to put an engine together. One process, one engine, one store.
+    pub fn builder<S: SagaStore + SagaQuery>(store: Arc<S>) -> EngineBuilder {
+        EngineBuilder::new(store.clone(), store)
+    }
+
+    /// Starts a saga.
+    ///
+    /// # Guarantees
+    /// The saga is durable when this returns. The same workflow, key and input give the same saga, however
+    /// often and wherever they come. While memory is full or the store does not answer, the caller waits.
+    ///
+    /// # Errors
+    /// See [`SagaStartError`]; after [`SagaStartError::Stopped`] it is unknown whether the saga exists, and
+    /// the same start may be made again.
+    pub async fn start<I: Payload, O>(
+        &self,
+        saga: &Saga<I, O>,
+        key: impl AsRef<str>,
+        input: I,
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        self.start_with(saga, key, input, StartOptions::default()).await
+    }
+
+    /// Starts a saga and says more about where it comes from: see [`Engine::start`].
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub async fn start_with<I: Payload, O>(
+        &self,
+        saga: &Saga<I, O>,
+        key: impl AsRef<str>,
+        input: I,
+        options: StartOptions,
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        let plan = saga.plan();
+        let reference =
+            DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
+        let definition = self.registered(&reference)?;
+        let input = Json::encode(&input).map_err(|error| SagaStartError::Input(error.to_string()))?;
+        self.start_registered(definition, key.as_ref(), input, options).await
+    }
+
+    /// Starts a saga from JSON: for loaders and triggers that have no Rust type at hand.
+    ///
+    /// # Guarantees
+    /// The saga is durable when this returns. The same workflow, key and input give the same saga, however
+    /// often and wherever they come; the comparison ignores key order and white space, not number text.
+    /// While memory is full or the store does not answer, the caller waits.
+    ///
+    /// # Errors
+    /// See [`SagaStartError`]; after [`SagaStartError::Stopped`] it is unknown whether the saga exists, and
+    /// the same start may be made again.
+    pub async fn start_json(
+        &self,
+        workflow: &str,
+        key: &str,
+        input: Json,
+        options: StartOptions,
+    ) -> Result<SagaHandle, SagaStartError> {
+        let definition = self.0.definitions.latest(workflow);
+        let definition = definition.ok_or_else(|| SagaStartError::NotRegistered(workflow.to_owned()))?;
+        self.start_registered(definition.clone(), key, input, options).await
+    }
+
+    pub(crate) async fn start_registered<O>(
+        &self,
+        definition: Arc<Registered>,
+        key: &str,
+        input: Json,
+        options: StartOptions,
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        let input_digest = self.check_start(key, &input)?;
+        let (reply, answer) = oneshot::channel();
+        let StartOptions { occurred_at, trigger } = options;
+        let request = StartRequest {
+            definition: definition.clone(),
+            key: key.into(),
+            input,
+            input_digest,
+            occurred_at,
+            trigger,
+            reply,
+        };
+        self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;
+        match answer.await.map_err(|_| SagaStartError::Stopped)?? {
+            Started::New(saga) => Ok(self.handle(saga, definition)),
+            Started::Before(row) => Ok(self.handle(row.id, self.registered(&row.definition)?)),
+        }
+    }
+
+    /// Refuses at the door what the journal could not keep.
+    fn check_start(&self, key: &str, input: &Json) -> Result<[u8; 32], SagaStartError> {
+        if key.is_empty() || key.len() > KEY_BYTES_MAX || key.contains('\0') {
+            let reason =
+                format!("a key has 1 to {KEY_BYTES_MAX} bytes and no NUL, this one has {}", key.len());
+            return Err(SagaStartError::Key(reason));
+        }
+        if let Some(reason) = unstorable(input) {
+            return Err(SagaStartError::Input(reason));
+        }
+        input.canonical_digest().map_err(|error| SagaStartError::Input(error.to_string()))
+    }
+
+    fn registered(&self, reference: &DefinitionRef) -> Result<Arc<Registered>, UnknownDefinition> {
+        let unknown =
+            || UnknownDefinition { workflow: reference.workflow.clone(), version: reference.version };
+        self.0.definitions.find(reference).cloned().ok_or_else(unknown)
+    }
+
+    fn handle<O>(&self, saga: SagaId, definition: Arc<Registered>) -> SagaHandle<O> {
+        SagaHandle { engine: self.clone(), saga, definition, of: PhantomData }
+    }
+
+    /// The saga of a business key, if there is one.
+    ///
+    /// # Errors
+    /// When the store does not answer, or the saga's definition is not registered here.
+    pub async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaHandle>, ViewError> {
+        let Some(row) = self.0.query.find(workflow, key).await? else { return Ok(None) };
+        Ok(Some(self.handle(row.id, self.registered(&row.definition)?)))
+    }
+
+    /// Everything that is recorded of a saga.
+    ///
+    /// # Errors
+    /// When there is no such saga, the store does not answer, the saga's definition is not registered here,
+    /// or its journal cannot be read.
+    pub async fn inspect(&self, saga: SagaId) -> Result<SagaView, ViewError> {
+        let loaded = self.0.query.read(saga).await?.ok_or(ViewError::Unknown(saga))?;
+        let definition = self.registered(&loaded.row.definition)?;
+        SagaView::new(definition.plan.clone(), &loaded, self.0.clock.now()).map_err(ViewError::Unreadable)
+    }
+
+    /// What waits for a person, the oldest first; at most 1 000 entries.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn desk(&self) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.0.query.desk(DESK_MAX).await
+    }
+
+    /// The read side of the store.
+    pub fn query(&self) -> &dyn SagaQuery {
+        &*self.0.query
+    }
+
+    /// The engine's clock.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// This process start, as journals know it.
+    pub fn incarnation(&self) -> Incarnation {
+        self.0.incarnation
+    }
+
+    /// Why the engine runs no more; none while it runs.
+    pub fn stopped(&self) -> Option<&StopReason> {
+        self.0.stopped.get()
+    }
+
+    /// Ends in an orderly way: nothing new begins; what runs is awaited for at most `grace` and its answers
+    /// are recorded; what was journalled as started and not sent is withdrawn; then the store is told.
+    ///
+    /// Calls that have not answered by then are dropped. They are in doubt, and recovered as such.
+    ///
+    /// # Errors
+    /// When the store cannot be told within the grace period: the next start recovers all the same.
+    pub async fn shutdown(&self, grace: Duration) -> Result<Drained, Fault> {
+        let until = self.0.clock.now() + grace;
+        let (reply, drained) = oneshot::channel();
+        if self.0.requests.send(Request::Drain { until, reply }).await.is_err() {
+            return Ok(Drained::default());
+        }
+        let in_doubt = drained.await.unwrap_or(0);
+        self.join(false).await;
+        if matches!(self.stopped(), Some(StopReason::Dismissed(_))) {
+            return Ok(Drained { in_doubt });
+        }
+        let mut backoff = Backoff::default();
+        loop {
+            match self.0.store.leave(self.0.incarnation, self.0.clock.now()).await {
+                Err(Fault::Unavailable(_)) if self.0.clock.now() < until => {
+                    backoff.wait(&*self.0.clock).await
+                }
+                answer => return answer.map(|()| Drained { in_doubt }),
+            }
+        }
+    }
+
+    /// Ends at once, in the middle of anything, without another word to the store: the simulation of a kill.
+    ///
+    /// Returns once nothing of the engine runs any more. For tests and test kits; programs use
+    /// [`Engine::shutdown`], or simply end.
+    pub async fn abort(&self) {
+        self.join(true).await;
+    }
+
+    async fn join(&self, at_once: bool) {
+        let mut parts = std::mem::take(&mut *self.0.parts.lock().unwrap_or_else(PoisonError::into_inner));
+        if at_once {
+            parts.iter().for_each(JoinHandle::abort);
+        } else if parts.len() > 1 {
+            // The committer ends with the loop; recovery may be waiting for the store, and has nothing to finish.
+            parts[1..].iter().for_each(JoinHandle::abort);
+        }
+        for part in &mut parts {
+            let _ = part.await;
+        }
+        self.0.stopped.get_or_init(|| StopReason::Killed);
+    }
+
+    pub(crate) fn put_together(
+        store: Arc<dyn SagaStore>,
+        query: Arc<dyn SagaQuery>,
+        incarnation: Incarnation,
+        definitions: Arc<Definitions>,
+        clock: Arc<EngineClock>,
+        worker: Worker,
+    ) -> Self {
+        let Worker { starts, requests, stopped, parts } = worker;
+        Self(Arc::new(Inner {
+            store,
+            query,
+            incarnation,
+            definitions,
+            clock,
+            starts,
+            requests,
+            stopped,
+            parts: Mutex::new(parts.into()),
+        }))
+    }
+
+    pub(crate) async fn ask(&self, request: Request) -> bool {
+        self.0.requests.send(request).await.is_ok()
+    }
+
+    pub(crate) async fn row(
+        &self,
+        saga: SagaId,
+    ) -> Result<Option<(SagaRow, Vec<crate::ports::JournalRow>)>, Fault> {
+        Ok(self.0.query.read(saga).await?.map(|loaded| (loaded.row, loaded.journal)))
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("incarnation", &self.0.incarnation).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! Putting an engine together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends_core::Incarnation;
+
+use super::{Engine, StartError};
+use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
+use crate::ports::{Clock, Ids, RandomIds, SagaQuery, SagaStore, SystemClock};
+use crate::worker::{self, Definitions, EngineClock};
+
+/// What is bounded, and how. Every number has a default; none is part of any saga's truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Sagas in memory. Starts wait beyond it. Past half of it, a saga that would sleep for longer than
+    /// [`Self::release_after`] is given up in the commit that puts it to sleep, and claimed again when it is
+    /// due: so sleeping sagas never take more than half. Default 10 000.
+    pub max_active: usize,
+    /// Attempts and queries under way. They are futures in this process, mostly waiting for the network, so
+    /// the default is generous: 1 024.
+    pub max_running: usize,
+    /// Starts that wait for the worker; more wait with their callers. Default 1 024.
+    pub starts_waiting_max: usize,
+    /// How often sagas that are due are looked for. Default 1 s.
+    pub claim_every: Duration,
+    /// How long a saga must sleep to be worth giving up. Default 60 s.
+    pub release_after: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_active: 10_000,
+            max_running: 1_024,
+            starts_waiting_max: 1_024,
+            claim_every: Duration::from_secs(1),
+            release_after: Duration::from_secs(60),
+        }
+    }
+}
+
+/// An engine that is being put together.
+#[must_use = "an engine runs nothing until `start`"]
+pub struct EngineBuilder {
+    store: Arc<dyn SagaStore>,
+    query: Arc<dyn SagaQuery>,
+    policies: Policies,
+    workflows: Vec<Resolve>,
+    node_name: String,
+    limits: Limits,
+    clock: Option<Arc<dyn Clock>>,
+    ids: Option<Arc<dyn Ids>>,
+}
+
+impl EngineBuilder {
+    pub(super) fn new(store: Arc<dyn SagaStore>, query: Arc<dyn SagaQuery>) -> Self {
+        Self {
+            store,
+            query,
+            policies: Policies::new(),
+            workflows: Vec::new(),
+            node_name: "amends".to_owned(),
+            limits: Limits::default(),
+            clock: None,
+            ids: None,
+        }
+    }
+
+    /// Replaces the catalogue of named policies. Default: the defaults only.
+    pub fn policies(mut self, catalogue: Policies) -> Self {
+        self.policies = catalogue;
+        self
+    }
+
+    /// Adds a workflow. In-flight sagas finish on the version they began with, so keep old versions
+    /// registered until their sagas have ended.
+    pub fn register(mut self, workflow: impl Registrable) -> Self {
+        self.workflows.push(Box::new(move |policies| workflow.resolve(policies)));
+        self
+    }
+
+    /// What the store calls this process. Default `amends`.
+    pub fn node_name(mut self, name: impl Into<String>) -> Self {
+        self.node_name = name.into();
+        self
+    }
+
+    /// Replaces the bounds.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Replaces the clock: for simulations.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Replaces the source of ids: for simulations.
+    pub fn ids(mut self, ids: Arc<dyn Ids>) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
+    /// Registers everything or nothing, joins the store, and begins to work: sagas that were under way when
+    /// the last process ended are taken up by the same code as those that are due.
+    ///
+    /// # Errors
+    /// All mistakes of registration at once; or the store does not let this process in.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start(self) -> Result<Engine, StartError> {
+        let Self { store, query, policies, workflows, node_name, limits, clock, ids } = self;
+        let definitions = Arc::new(registered(workflows, &policies)?);
+        let clock = Arc::new(EngineClock::new(clock.unwrap_or_else(|| Arc::new(SystemClock::new()))));
+        let ids = ids.unwrap_or_else(|| Arc::new(RandomIds::from_system()));
+        let now = clock.now();
+        let incarnation = Incarnation(ids.next(now));
+        store.join(incarnation, &node_name, now).await?;
+        tracing::info!(%incarnation, node = node_name, "the engine runs");
+        let parts = worker::Parts {
+            store: store.clone(),
+            incarnation,
+            definitions: definitions.clone(),
+            limits,
+            clock: clock.clone(),
+            ids,
+        };
+        let worker = worker::spawn(parts);
+        Ok(Engine::put_together(store, query, incarnation, definitions, clock, worker))
+    }
+}
+
+/// One shape per name and version, and a node for every step.
+fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definitions, StartError> {
+    let mut all = Definitions::default();
+    let mut mistakes = Vec::new();
+    for resolve in workflows {
+        let definition = match resolve(policies) {
+            Ok(definition) => definition,
+            Err(errors) => {
+                mistakes.push(errors.to_string());
+                continue;
+            }
+        };
+        let plan = &definition.plan;
+        let (workflow, version) = (&plan.workflow, plan.version);
+        if definition.nodes.len() != plan.steps.len() {
+            mistakes.push(format!("{workflow} version {version} has not one node for each step"));
+        } else if all.add(&definition).is_err() {
+            mistakes.push(format!(
+                "{workflow} version {version} is registered with two shapes: a changed shape needs a new version"
+            ));
+        }
+    }
+    if mistakes.is_empty() { Ok(all) } else { Err(StartError::Registration(mistakes)) }
+}
+
+type Resolve = Box<dyn FnOnce(&Policies) -> Result<Definition, RegistrationErrors> + Send>;
+
+/// What can be registered: a [`Saga`], or a [`Definition`] whose numbers are filled in already.
+pub trait Registrable: Send + 'static {
+    /// Fills in the numbers of the named policies, and checks them.
+    ///
+    /// # Errors
+    /// All mistakes at once.
+    fn resolve(&self, policies: &Policies) -> Result<Definition, RegistrationErrors>;
+}
+
+impl Registrable for Definition {
+    fn resolve(&self, _policies: &Policies) -> Result<Definition, RegistrationErrors> {
+        Ok(self.clone())
+    }
+}
+
+impl<I: 'static, O: 'static> Registrable for Saga<I, O> {
+    fn resolve(&self, policies: &Policies) -> Result<Definition, RegistrationErrors> {
+        Saga::resolve(self, policies)
+    }
+}

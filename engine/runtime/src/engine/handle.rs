@@ -1,0 +1,183 @@
+//! One saga, from outside.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use amends_core::event::{Answer, Omitted, Recorded, TurnReason};
+use amends_core::machine::{Command, Operation};
+use amends_core::plan::Source;
+use amends_core::state::Phase;
+use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState};
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+
+use super::{Engine, OperateError, OutcomeError, ViewError};
+use crate::view::SagaView;
+use crate::worker::{Operate, Registered, Request, Watched, fold};
+
+/// How a saga ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<O = Json> {
+    /// Every step took effect; the result.
+    Completed(O),
+    /// It turned back, and every effect was compensated.
+    Compensated {
+        /// Why it turned back.
+        reason: TurnReason,
+    },
+    /// Two people closed it.
+    Closed,
+}
+
+/// One saga. Cheap to clone; dropping it changes nothing about the saga.
+pub struct SagaHandle<O = Json> {
+    pub(super) engine: Engine,
+    pub(super) saga: SagaId,
+    pub(super) definition: Arc<Registered>,
+    pub(super) of: PhantomData<fn() -> O>,
+}
+
+impl<O> Clone for SagaHandle<O> {
+    fn clone(&self) -> Self {
+        let (engine, definition) = (self.engine.clone(), self.definition.clone());
+        Self { engine, saga: self.saga, definition, of: PhantomData }
+    }
+}
+
+impl<O> std::fmt::Debug for SagaHandle<O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SagaHandle").field(&self.saga).finish()
+    }
+}
+
+impl<O> SagaHandle<O> {
+    /// The saga's id.
+    pub fn id(&self) -> SagaId {
+        self.saga
+    }
+
+    /// The workflow's shape.
+    pub fn plan(&self) -> &Arc<SagaPlan> {
+        &self.definition.plan
+    }
+
+    /// Everything that is recorded of the saga.
+    ///
+    /// # Errors
+    /// When the store does not answer, or the journal cannot be read.
+    pub async fn view(&self) -> Result<SagaView, ViewError> {
+        self.engine.inspect(self.saga).await
+    }
+
+    /// Asks the saga to turn back. The answer always matches what then happens; `Pending` becomes final
+    /// later, under the same operation id.
+    ///
+    /// # Errors
+    /// See [`OperateError`].
+    pub async fn cancel(&self, operation: Operation) -> Result<Answer, OperateError> {
+        self.operate(Command::Cancel(operation.clone()), operation).await
+    }
+
+    /// Lets a quarantined action go on with a fresh budget, under the same request id.
+    ///
+    /// # Errors
+    /// See [`OperateError`].
+    pub async fn resume(&self, action: ActionId, operation: Operation) -> Result<Answer, OperateError> {
+        self.operate(Command::Resume { action, operation: operation.clone() }, operation).await
+    }
+
+    /// Settles an action as applied, on a person's word. The result must decode as the step's output; of a
+    /// compensation it is `"Undone"` or `"NothingToUndo"`.
+    ///
+    /// # Errors
+    /// See [`OperateError`].
+    pub async fn accept(
+        &self,
+        action: ActionId,
+        output: Option<Json>,
+        evidence: impl Into<String>,
+        operation: Operation,
+    ) -> Result<Answer, OperateError> {
+        if let Some(output) = output.as_ref().filter(|_| action.is_forward())
+            && let Some(ix) = self.definition.plan.find(&action.step)
+        {
+            self.definition.nodes[ix.0].check_output(output).map_err(OperateError::Output)?;
+        }
+        let evidence = evidence.into();
+        self.operate(Command::Accept { action, output, evidence, operation: operation.clone() }, operation)
+            .await
+    }
+
+    async fn operate(&self, command: Command, operation: Operation) -> Result<Answer, OperateError> {
+        let (reply, answer) = oneshot::channel();
+        let Operation { id, actor, .. } = operation;
+        let operate = Box::new(Operate { command, operation: id, actor: actor.into(), reply });
+        if !self.engine.ask(Request::Operate(self.saga, operate)).await {
+            return Err(OperateError::Stopped);
+        }
+        answer.await.unwrap_or(Err(OperateError::Stopped))
+    }
+
+    /// The state in which the saga ended, as soon as it has.
+    async fn last_state(&self) -> Result<SagaState, OutcomeError> {
+        match self.watch(false).await?.await.map_err(|_| OutcomeError::Stopped)? {
+            Watched::Ended(state) => return Ok(*state),
+            Watched::SetAside(reason) => return Err(OutcomeError::SetAside(reason)),
+            Watched::NotHere => {}
+        }
+        // It may end between a look into the store and the request to be told: so the request comes first.
+        let told = self.watch(true).await?;
+        let (row, journal) = self.engine.row(self.saga).await?.ok_or(OutcomeError::Unknown)?;
+        if let Some(reason) = row.set_aside {
+            return Err(OutcomeError::SetAside(reason));
+        }
+        if row.ended_at.is_some() {
+            let (state, _) = fold(&self.definition.plan, &journal).map_err(OutcomeError::Unreadable)?;
+            return Ok(state);
+        }
+        match told.await.map_err(|_| OutcomeError::Stopped)? {
+            Watched::Ended(state) => Ok(*state),
+            Watched::SetAside(reason) => Err(OutcomeError::SetAside(reason)),
+            Watched::NotHere => Err(OutcomeError::Stopped),
+        }
+    }
+
+    async fn watch(&self, absent_too: bool) -> Result<oneshot::Receiver<Watched>, OutcomeError> {
+        let (reply, told) = oneshot::channel();
+        let request = Request::Watch { saga: self.saga, absent_too, reply };
+        if self.engine.ask(request).await { Ok(told) } else { Err(OutcomeError::Stopped) }
+    }
+}
+
+impl<O: DeserializeOwned> SagaHandle<O> {
+    /// Waits until the saga has ended.
+    ///
+    /// # Errors
+    /// When there is no outcome to be had from this engine: see [`OutcomeError`]. The saga is untouched.
+    pub async fn outcome(&self) -> Result<Outcome<O>, OutcomeError> {
+        let state = self.last_state().await?;
+        match (state.phase, &state.turned) {
+            (Phase::Completed, _) => self.result(&state).map(Outcome::Completed),
+            (Phase::Compensated, Some(reason)) => Ok(Outcome::Compensated { reason: reason.clone() }),
+            (Phase::Closed, _) => Ok(Outcome::Closed),
+            (phase @ (Phase::Running | Phase::Compensating | Phase::Compensated), _) => {
+                Err(OutcomeError::Unreadable(format!("the last state of the saga is `{}`", phase.word())))
+            }
+        }
+    }
+
+    fn result(&self, state: &SagaState) -> Result<O, OutcomeError> {
+        let json = match self.definition.plan.result {
+            Source::SagaInput => &state.input,
+            Source::Step(ix) => match &state.step(ix).forward.output {
+                Some(Recorded::Value(value)) => value,
+                Some(Recorded::Omitted(omitted)) => return Err(OutcomeError::Unrecorded(omitted.clone())),
+                None => {
+                    let reason = "the step was skipped".to_owned();
+                    return Err(OutcomeError::Unrecorded(Omitted { reason, digest: None, size: 0 }));
+                }
+            },
+        };
+        json.decode().map_err(|error| OutcomeError::Undecodable(error.to_string()))
+    }
+}

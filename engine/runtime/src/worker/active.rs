@@ -1,0 +1,168 @@
+//! One saga in memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use amends_core::event::Answer;
+use amends_core::machine::Command;
+use amends_core::{ActionId, JournalEvent, OperationId, SagaState, Timestamp};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::announce::Notice;
+use super::definitions::Registered;
+use super::input::{Operate, Recovered, Started};
+use super::rows::Shown;
+use crate::authoring::Prepared;
+use crate::engine::{OperateError, SagaStartError};
+use crate::ports::NewSaga;
+
+/// A saga that this worker advances.
+///
+/// `state` may be one transition ahead of the store, never more: while `committing` is set nothing is decided
+/// and nothing leaves the process; what arrives waits in `inbox`.
+pub(super) struct Active {
+    pub(super) definition: Arc<Registered>,
+    pub(super) state: SagaState,
+    /// The sequence of the last transition that was submitted.
+    pub(super) seq: u64,
+    pub(super) shown: Shown,
+    /// A transition is with the store.
+    pub(super) committing: bool,
+    /// It was to be looked at while a transition was with the store.
+    pub(super) again: bool,
+    /// It stands in the worker's list of sagas to look at.
+    pub(super) listed: bool,
+    /// What arrived and is not decided.
+    pub(super) inbox: VecDeque<Input>,
+    /// What was decided and not yet submitted: the first facts of a start.
+    pub(super) draft: Option<Draft>,
+    /// What is to be done once the transition is durable.
+    pub(super) effects: Effects,
+    /// What is under way in this process.
+    pub(super) flights: Vec<Flight>,
+    /// Permits held: one for each flight, and one for each that is about to be.
+    pub(super) permits: usize,
+    /// Its time among the timers.
+    pub(super) wake: Option<Timestamp>,
+    /// The transition that is with the store gives the saga up.
+    pub(super) released: bool,
+}
+
+/// One thing that arrived for a saga.
+pub(super) enum Input {
+    /// Of the engine itself.
+    Engine(Command),
+    /// Of a person.
+    Person(Box<Operate>),
+}
+
+/// The first facts of a saga that is being started.
+pub(super) struct Draft {
+    pub(super) at: Timestamp,
+    pub(super) start: NewSaga,
+    pub(super) events: Vec<JournalEvent>,
+}
+
+/// What is to be done once a transition is durable, and not a moment before.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) replies: Vec<Reply>,
+    pub(super) sends: Vec<Send>,
+    pub(super) stops: Vec<ActionId>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Somebody waits for this.
+pub(super) enum Reply {
+    /// The saga was started.
+    Started {
+        reply: oneshot::Sender<Result<Started, SagaStartError>>,
+        /// Of its input: tells a repeated start from a conflicting one.
+        input_digest: [u8; 32],
+    },
+    /// A person's command was refused.
+    Refused(oneshot::Sender<Result<Answer, OperateError>>, OperateError),
+    /// A person's command was obeyed: the answer stands in the state.
+    Answered(oneshot::Sender<Result<Answer, OperateError>>, OperationId),
+}
+
+/// An attempt or query that was journalled as started and is to be sent.
+pub(super) struct Send {
+    pub(super) action: ActionId,
+    pub(super) what: Sent,
+    pub(super) input: Prepared,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// An attempt, with its number.
+    Attempt(u32),
+    /// A query, with its number.
+    Query {
+        /// Its number.
+        query: u32,
+        /// It asks to fence attempts up to this one.
+        fence_through: Option<u32>,
+    },
+}
+
+/// An attempt or query under way in this process. Dropping it ends the in-process part at once: what it had
+/// asked of a participant may still happen, which is why the journal calls it unknown.
+pub(super) struct Flight {
+    pub(super) action: ActionId,
+    pub(super) what: Sent,
+    pub(super) stop: CancellationToken,
+    pub(super) running: JoinHandle<()>,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+impl Active {
+    /// A saga that was loaded: it takes itself over before anything else.
+    pub(super) fn recovered(found: Recovered, claim: Command) -> Self {
+        let Recovered { definition, state, seq, shown } = found;
+        let mut active = Self::new(definition, state, shown);
+        active.seq = seq;
+        active.inbox.push_back(Input::Engine(claim));
+        active
+    }
+
+    /// A saga that is being started.
+    pub(super) fn started(definition: Arc<Registered>, state: SagaState, draft: Draft) -> Self {
+        let mut active = Self::new(definition, state, Shown::default());
+        active.draft = Some(draft);
+        active
+    }
+
+    fn new(definition: Arc<Registered>, state: SagaState, shown: Shown) -> Self {
+        Self {
+            definition,
+            state,
+            seq: 0,
+            shown,
+            committing: false,
+            again: false,
+            listed: false,
+            inbox: VecDeque::new(),
+            draft: None,
+            effects: Effects::default(),
+            flights: Vec::new(),
+            permits: 0,
+            wake: None,
+            released: false,
+        }
+    }
+
+    /// Takes the flight of this action and number, which has landed.
+    pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> bool {
+        let at = self.flights.iter().position(|flight| flight.action == *action && is_it(flight.what));
+        at.map(|at| self.flights.swap_remove(at)).is_some()
+    }
+}

@@ -1,0 +1,59 @@
+//! The definitions that an engine can run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use amends_core::SagaPlan;
+
+use crate::authoring::{Definition, Node};
+use crate::ports::DefinitionRef;
+
+/// A registered definition, with the reference that stores know it by.
+pub(crate) struct Registered {
+    pub(crate) plan: Arc<SagaPlan>,
+    pub(crate) nodes: Arc<[Arc<dyn Node>]>,
+    pub(crate) reference: DefinitionRef,
+}
+
+/// Every registered definition, by name and version.
+#[derive(Default)]
+pub(crate) struct Definitions {
+    by_name: BTreeMap<(Arc<str>, u32), Arc<Registered>>,
+}
+
+impl Definitions {
+    /// Adds one; answers the one that stands there if it has another shape.
+    pub(crate) fn add(&mut self, definition: &Definition) -> Result<(), Arc<Registered>> {
+        let plan = definition.plan.clone();
+        let reference =
+            DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
+        let registered = Arc::new(Registered { plan, nodes: definition.nodes.clone(), reference });
+        let name = (registered.reference.workflow.clone(), registered.reference.version);
+        match self.by_name.get(&name) {
+            Some(standing) if standing.reference != registered.reference => Err(standing.clone()),
+            _ => {
+                self.by_name.insert(name, registered);
+                Ok(())
+            }
+        }
+    }
+
+    /// The definition of exactly this shape.
+    pub(crate) fn find(&self, reference: &DefinitionRef) -> Option<&Arc<Registered>> {
+        self.by_name
+            .get(&(reference.workflow.clone(), reference.version))
+            .filter(|registered| registered.reference == *reference)
+    }
+
+    /// The highest version of a workflow.
+    pub(crate) fn latest(&self, workflow: &str) -> Option<&Arc<Registered>> {
+        let from = (Arc::from(workflow), 0);
+        let to = (Arc::from(workflow), u32::MAX);
+        self.by_name.range(from..=to).next_back().map(|(_, registered)| registered)
+    }
+
+    /// All of them, for claims.
+    pub(crate) fn references(&self) -> Arc<[DefinitionRef]> {
+        self.by_name.values().map(|registered| registered.reference.clone()).collect()
+    }
+}

@@ -1,0 +1,426 @@
+//! The worker's loop: one task that owns every active saga.
+//!
+//! A round takes what has arrived, decides each saga that is concerned once, and hands all its transitions to
+//! the committer together. Decisions are made in memory; the outside hears of them only after acceptance.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use amends_core::event::Answer;
+use amends_core::machine::{Command, Start, decide, start};
+use amends_core::{ActionId, Incarnation, JournalEvent, OperationId, SagaId, Timestamp};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+
+use super::active::{Active, Draft, Input, Reply, Sent};
+use super::input::{LookedUp, News, Operate, Recovered, Request, StartRequest, Watched};
+use super::invoke::{Wires, panic_text};
+use super::permits::Permits;
+use super::recovery::Errand;
+use super::time::{EngineClock, Timers};
+use crate::authoring::BoxFuture;
+use crate::engine::{Limits, OperateError, SagaStartError, StopReason};
+use crate::ports::{Clock as _, Commit, Ids, NewSaga};
+
+/// The most inputs of one kind that one round takes: every kind gets its turn.
+const ROUND_MAX: usize = 256;
+
+/// Everything that the loop owns.
+pub(super) struct Driver {
+    pub(super) incarnation: Incarnation,
+    pub(super) limits: Limits,
+    pub(super) clock: Arc<EngineClock>,
+    pub(super) ids: Arc<dyn Ids>,
+    pub(super) wires: Wires,
+    pub(super) inlets: Inlets,
+    pub(super) outlets: Outlets,
+    pub(super) sagas: Sagas,
+    pub(super) mode: Mode,
+}
+
+/// Where inputs come from.
+pub(super) struct Inlets {
+    pub(super) news: UnboundedReceiver<News>,
+    pub(super) requests: Receiver<Request>,
+    pub(super) starts: Receiver<StartRequest>,
+    pub(super) alarm: Alarm,
+}
+
+/// Where the worker's own parts are reached.
+pub(super) struct Outlets {
+    pub(super) commits: UnboundedSender<Vec<Commit>>,
+    pub(super) errands: UnboundedSender<Errand>,
+}
+
+/// What is known of sagas.
+pub(super) struct Sagas {
+    pub(super) active: HashMap<SagaId, Active>,
+    /// Those to be looked at in this round.
+    pub(super) listed: VecDeque<SagaId>,
+    /// The transitions of this round.
+    pub(super) round: Vec<Commit>,
+    pub(super) permits: Permits,
+    pub(super) timers: Timers,
+    pub(super) watchers: HashMap<SagaId, Vec<oneshot::Sender<Watched>>>,
+    /// Commands for sagas that are being looked up.
+    pub(super) parked: BTreeMap<SagaId, Vec<Operate>>,
+    /// When sagas are claimed next; none while a claim is under way.
+    pub(super) claim_at: Option<Timestamp>,
+}
+
+/// How the worker stands as a whole.
+#[derive(Default)]
+pub(super) struct Mode {
+    pub(super) store_unreachable: bool,
+    /// Until when what runs is awaited, and who waits for that.
+    pub(super) draining: Option<(Timestamp, oneshot::Sender<usize>)>,
+    /// Commits with the store.
+    pub(super) committing: usize,
+    /// Calls under way.
+    pub(super) flying: usize,
+}
+
+/// The one alarm: armed for the earliest time. An alarm that rings too early costs a look; it is not moved
+/// when the earliest time moves away.
+#[derive(Default)]
+pub(super) struct Alarm(Option<(Timestamp, BoxFuture<()>)>);
+
+impl Alarm {
+    fn arm(&mut self, at: Option<Timestamp>, clock: &Arc<EngineClock>) {
+        let Some(at) = at else { return };
+        if self.0.as_ref().is_some_and(|(armed, _)| *armed <= at) {
+            return;
+        }
+        let clock = clock.clone();
+        self.0 = Some((at, Box::pin(async move { clock.sleep_until(at).await })));
+    }
+
+    /// Returns when it rings; never, if it is not armed. Dropping the future loses nothing.
+    async fn ring(&mut self) {
+        match &mut self.0 {
+            Some((_, sleep)) => sleep.await,
+            None => std::future::pending().await,
+        }
+        self.0 = None;
+    }
+}
+
+impl Driver {
+    /// Runs until drained, dismissed by the store, or until nobody can ask for anything any more.
+    pub(super) async fn run(mut self) -> StopReason {
+        loop {
+            self.arm();
+            let first = tokio::select! {
+                biased;
+                Some(news) = self.inlets.news.recv() => First::News(news),
+                Some(request) = self.inlets.requests.recv() => First::Request(request),
+                () = self.inlets.alarm.ring() => First::Alarm,
+                Some(start) = self.inlets.starts.recv(), if self.takes_starts() => First::Start(start),
+            };
+            if let Some(reason) = self.round(first) {
+                return reason;
+            }
+            if self.drained() {
+                let left = self.mode.flying;
+                if let Some((_, reply)) = self.mode.draining.take() {
+                    let _ = reply.send(left);
+                }
+                return StopReason::ShutDown;
+            }
+        }
+    }
+
+    fn arm(&mut self) {
+        let now = self.now();
+        let drain = self.mode.draining.as_ref().map(|(until, _)| *until).filter(|until| *until > now);
+        let next = [self.sagas.timers.next(), self.sagas.claim_at, drain].into_iter().flatten().min();
+        self.inlets.alarm.arm(next, &self.clock);
+    }
+
+    /// Memory is bounded: starts wait with their callers.
+    fn takes_starts(&self) -> bool {
+        self.mode.draining.is_none()
+            && !self.mode.store_unreachable
+            && self.sagas.active.len() < self.limits.max_active
+    }
+
+    /// Takes what has arrived, decides, hands over.
+    fn round(&mut self, first: First) -> Option<StopReason> {
+        let mut stop = None;
+        match first {
+            First::News(news) => stop = self.news(news),
+            First::Request(request) => self.request(request),
+            First::Start(start) => self.start(start),
+            First::Alarm => {}
+        }
+        for _ in 0..ROUND_MAX {
+            let Ok(news) = self.inlets.news.try_recv() else { break };
+            stop = stop.or(self.news(news));
+        }
+        if stop.is_some() {
+            return stop;
+        }
+        for _ in 0..ROUND_MAX {
+            let Ok(request) = self.inlets.requests.try_recv() else { break };
+            self.request(request);
+        }
+        self.time();
+        for _ in 0..ROUND_MAX {
+            if !self.takes_starts() {
+                break;
+            }
+            let Ok(start) = self.inlets.starts.try_recv() else { break };
+            self.start(start);
+        }
+        while let Some(saga) = self.sagas.listed.pop_front() {
+            self.decide(saga);
+        }
+        if !self.sagas.round.is_empty() {
+            self.mode.committing += self.sagas.round.len();
+            let _ = self.outlets.commits.send(std::mem::take(&mut self.sagas.round));
+        }
+        None
+    }
+
+    /// Is nothing left that is worth waiting for? A store that does not answer is not waited for.
+    fn drained(&self) -> bool {
+        let Some((until, _)) = &self.mode.draining else { return false };
+        let late = self.now() >= *until;
+        (self.mode.flying == 0 || late)
+            && (self.mode.committing == 0 || (late && self.mode.store_unreachable))
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(super) fn list(&mut self, saga: SagaId) {
+        if let Some(active) = self.sagas.active.get_mut(&saga)
+            && !active.listed
+        {
+            active.listed = true;
+            self.sagas.listed.push_back(saga);
+        }
+    }
+
+    fn tell(&mut self, saga: SagaId, input: Input) {
+        if let Some(active) = self.sagas.active.get_mut(&saga) {
+            active.inbox.push_back(input);
+            self.list(saga);
+        }
+    }
+
+    // --- what arrives ---------------------------------------------------------------------------------------
+
+    fn news(&mut self, news: News) -> Option<StopReason> {
+        match news {
+            News::Attempt { saga, action, attempt, answer } => {
+                self.landed(saga, &action, |what| what == Sent::Attempt(attempt));
+                self.tell(saga, Input::Engine(Command::Answer { action, attempt, answer }));
+            }
+            News::Query { saga, action, query: number, answer } => {
+                self.landed(
+                    saga,
+                    &action,
+                    |what| matches!(what, Sent::Query { query, .. } if query == number),
+                );
+                let command = match answer {
+                    Ok(finding) => Command::Found { action, query: number, finding },
+                    Err(failure) => Command::QueryFailed { action, query: number, failure },
+                };
+                self.tell(saga, Input::Engine(command));
+            }
+            News::Committed(verdicts) => {
+                for (saga, verdict) in verdicts {
+                    self.verdict(saga, verdict);
+                }
+            }
+            News::StoreReachable(reachable) => self.mode.store_unreachable = !reachable,
+            News::Dismissed(fault) => {
+                tracing::error!(%fault, "the store dismissed this engine; it stops");
+                return Some(StopReason::Dismissed(fault));
+            }
+            News::Claimed { sagas, more } => {
+                let wait = if more { std::time::Duration::ZERO } else { self.limits.claim_every };
+                self.sagas.claim_at = Some(self.now() + wait);
+                for recovered in sagas {
+                    self.adopt(recovered);
+                }
+            }
+            News::LookedUp { saga, found } => self.looked_up(saga, found),
+            News::SetAside { saga, reason } => self.was_set_aside(saga, &reason),
+        }
+        None
+    }
+
+    /// The permit goes to whoever waits longest. A flight of a saga that was dropped gave its permit back then.
+    fn landed(&mut self, saga: SagaId, action: &ActionId, is_it: impl Fn(Sent) -> bool) {
+        let Some(active) = self.sagas.active.get_mut(&saga) else { return };
+        if active.landed(action, is_it) {
+            active.permits -= 1;
+            self.mode.flying -= 1;
+            if let Some(next) = self.sagas.permits.give_back() {
+                self.list(next);
+            }
+        }
+    }
+
+    fn request(&mut self, request: Request) {
+        match request {
+            Request::Operate(saga, operate) => {
+                if self.sagas.active.contains_key(&saga) {
+                    self.tell(saga, Input::Person(operate));
+                } else {
+                    self.park(saga, operate);
+                }
+            }
+            Request::Watch { saga, absent_too, reply } => {
+                if absent_too || self.sagas.active.contains_key(&saga) {
+                    let watchers = self.sagas.watchers.entry(saga).or_default();
+                    watchers.retain(|watcher| !watcher.is_closed());
+                    watchers.push(reply);
+                } else {
+                    let _ = reply.send(Watched::NotHere);
+                }
+            }
+            Request::Drain { until, reply } => {
+                self.mode.draining = Some((until, reply));
+                self.inlets.starts.close();
+                while let Ok(start) = self.inlets.starts.try_recv() {
+                    let _ = start.reply.send(Err(SagaStartError::Stopped));
+                }
+            }
+        }
+    }
+
+    pub(super) fn park(&mut self, saga: SagaId, operate: Box<Operate>) {
+        let parked = self.sagas.parked.entry(saga).or_default();
+        parked.push(*operate);
+        if parked.len() == 1 {
+            let _ = self.outlets.errands.send(Errand::LookUp(saga));
+        }
+    }
+
+    fn time(&mut self) {
+        let now = self.now();
+        while let Some(saga) = self.sagas.timers.due(now) {
+            if let Some(active) = self.sagas.active.get_mut(&saga) {
+                active.wake = None;
+                self.list(saga);
+            }
+        }
+        if self.sagas.claim_at.is_some_and(|at| at <= now) && self.mode.draining.is_none() {
+            let free = self.limits.max_active.saturating_sub(self.sagas.active.len());
+            let limit = u32::try_from(free.min(ROUND_MAX)).unwrap_or(u32::MAX);
+            if limit == 0 {
+                self.sagas.claim_at = Some(now + self.limits.claim_every);
+                return;
+            }
+            self.sagas.claim_at = None;
+            let _ = self.outlets.errands.send(Errand::Claim { limit });
+        } else if self.mode.draining.is_some() {
+            self.sagas.claim_at = None;
+        }
+    }
+
+    fn start(&mut self, request: StartRequest) {
+        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, reply } = request;
+        let at = self.now();
+        let saga = SagaId(self.ids.next(at));
+        let plan = definition.plan.clone();
+        let first = Start { saga, key: key.clone(), input, occurred_at, owner: self.incarnation, trigger };
+        let begun = catch_unwind(AssertUnwindSafe(|| start(&plan, first, at)));
+        let (state, events) = match begun {
+            Ok(begun) => begun,
+            Err(panic) => {
+                let reason = panic_text(&*panic);
+                let _ = reply.send(Err(SagaStartError::Unstorable(reason)));
+                return;
+            }
+        };
+        let row = NewSaga {
+            definition: definition.reference.clone(),
+            key,
+            input_digest,
+            occurred_at: state.occurred_at,
+            deadline: state.deadline,
+            started_at: at,
+        };
+        let mut active = Active::started(definition, state, Draft { at, start: row, events });
+        active.effects.replies.push(Reply::Started { reply, input_digest });
+        self.sagas.active.insert(saga, active);
+        self.list(saga);
+    }
+
+    /// Takes a loaded saga over: nothing else happens before that is durable.
+    fn adopt(&mut self, recovered: Recovered) {
+        let saga = recovered.state.id;
+        if self.sagas.active.contains_key(&saga) {
+            return;
+        }
+        let claim = Command::Claim { incarnation: self.incarnation };
+        self.sagas.active.insert(saga, Active::recovered(recovered, claim));
+        self.list(saga);
+    }
+
+    fn looked_up(&mut self, saga: SagaId, found: LookedUp) {
+        let parked = self.sagas.parked.remove(&saga).unwrap_or_default();
+        match found {
+            LookedUp::Mine(recovered) => {
+                self.adopt(*recovered);
+                for operate in parked {
+                    self.tell(saga, Input::Person(Box::new(operate)));
+                }
+            }
+            LookedUp::Ended(recovered) => {
+                for operate in parked {
+                    let _ = operate.reply.send(answer_ended(&recovered, operate.command, &operate.operation));
+                }
+                self.tell_watchers(saga, recovered.state);
+            }
+            LookedUp::NotMine(row) => {
+                let refuse =
+                    || OperateError::NotHere { phase: row.phase.clone(), owned: row.owner.is_some() };
+                parked.into_iter().for_each(|operate| drop(operate.reply.send(Err(refuse()))));
+            }
+            LookedUp::Unknown => {
+                parked.into_iter().for_each(|operate| drop(operate.reply.send(Err(OperateError::Unknown))));
+            }
+        }
+    }
+
+    fn was_set_aside(&mut self, saga: SagaId, reason: &str) {
+        for operate in self.sagas.parked.remove(&saga).unwrap_or_default() {
+            let _ = operate.reply.send(Err(OperateError::SetAside(reason.to_owned())));
+        }
+        for watcher in self.sagas.watchers.remove(&saga).unwrap_or_default() {
+            let _ = watcher.send(Watched::SetAside(reason.to_owned()));
+        }
+    }
+}
+
+/// What a person is told about a saga that has ended: its journal takes nothing more, so what was never asked
+/// before is answered from the state and not recorded. Asking again gives the same answer.
+fn answer_ended(
+    ended: &Recovered,
+    command: Command,
+    operation: &OperationId,
+) -> Result<Answer, OperateError> {
+    let (plan, state) = (&ended.definition.plan, &ended.state);
+    let events = decide(plan, state, command, state.at).map_err(OperateError::Refused)?;
+    let fresh = events.into_iter().find_map(|event| match event {
+        JournalEvent::Answered { operation: id, answer, .. } if id == *operation => Some(answer),
+        _ => None,
+    });
+    let stored = || state.answers.get(operation).map(|(_, answer)| answer.clone());
+    fresh.or_else(stored).ok_or(OperateError::Unknown)
+}
+
+/// What ended the wait.
+enum First {
+    News(News),
+    Request(Request),
+    Start(StartRequest),
+    Alarm,
+}

@@ -1,0 +1,109 @@
+//! What a worker can be told. Everything that ever changes a saga arrives as one of these.
+
+use std::sync::Arc;
+
+use amends_core::event::{Answer, Failure, Finding, Trigger};
+use amends_core::machine::{Attempted, Command};
+use amends_core::{ActionId, Json, OperationId, SagaId, SagaState, Timestamp};
+use tokio::sync::oneshot;
+
+use super::definitions::Registered;
+use super::rows::Shown;
+use crate::engine::{OperateError, SagaStartError};
+use crate::ports::{Fault, SagaRow, Verdict};
+
+/// A new saga is asked for. These wait in their own bounded queue, so that a flood of starts holds back its
+/// callers and nothing else.
+pub(crate) struct StartRequest {
+    pub(crate) definition: Arc<Registered>,
+    pub(crate) key: Arc<str>,
+    pub(crate) input: Json,
+    pub(crate) input_digest: [u8; 32],
+    pub(crate) occurred_at: Option<Timestamp>,
+    pub(crate) trigger: Option<Trigger>,
+    pub(crate) reply: oneshot::Sender<Result<Started, SagaStartError>>,
+}
+
+/// What a start led to.
+#[derive(Debug)]
+pub(crate) enum Started {
+    /// A new saga.
+    New(SagaId),
+    /// The same start was made before.
+    Before(Box<SagaRow>),
+}
+
+/// What callers ask of sagas that exist.
+pub(crate) enum Request {
+    /// A person's command.
+    Operate(SagaId, Box<Operate>),
+    /// Tell when it has ended.
+    Watch {
+        saga: SagaId,
+        /// Also if the saga is not in memory; otherwise that is the answer.
+        absent_too: bool,
+        reply: oneshot::Sender<Watched>,
+    },
+    /// End in an orderly way: nothing new begins, what runs is awaited until the given time.
+    Drain { until: Timestamp, reply: oneshot::Sender<usize> },
+}
+
+/// A person's command, and where the answer goes.
+pub(crate) struct Operate {
+    pub(crate) command: Command,
+    pub(crate) operation: OperationId,
+    pub(crate) actor: Arc<str>,
+    pub(crate) reply: oneshot::Sender<Result<Answer, OperateError>>,
+}
+
+/// What a watcher is told.
+#[derive(Debug)]
+pub(crate) enum Watched {
+    /// The saga ended: its last state.
+    Ended(Box<SagaState>),
+    /// The saga is not in this worker's memory: look in the store.
+    NotHere,
+    /// It was set aside, for this reason.
+    SetAside(String),
+}
+
+/// What the worker's own parts report. Bounded by construction: one for each permit, each saga with a commit
+/// under way, and each request made of the recovery.
+pub(super) enum News {
+    /// An attempt answered.
+    Attempt { saga: SagaId, action: ActionId, attempt: u32, answer: Attempted },
+    /// A query answered.
+    Query { saga: SagaId, action: ActionId, query: u32, answer: Result<Finding, Failure> },
+    /// The store answered a batch.
+    Committed(Vec<(SagaId, Verdict)>),
+    /// The store became unreachable, or reachable again.
+    StoreReachable(bool),
+    /// The store will not have this incarnation any more.
+    Dismissed(Fault),
+    /// Sagas were claimed. With `more`, others are due.
+    Claimed { sagas: Vec<Recovered>, more: bool },
+    /// One saga was looked up.
+    LookedUp { saga: SagaId, found: LookedUp },
+    /// One saga was set aside.
+    SetAside { saga: SagaId, reason: String },
+}
+
+/// A saga that was loaded, and is owned by this incarnation.
+pub(super) struct Recovered {
+    pub(super) definition: Arc<Registered>,
+    pub(super) state: SagaState,
+    pub(super) seq: u64,
+    pub(super) shown: Shown,
+}
+
+/// What became of looking one saga up.
+pub(super) enum LookedUp {
+    /// It is ours now.
+    Mine(Box<Recovered>),
+    /// It has ended; nobody owns it.
+    Ended(Box<Recovered>),
+    /// It is somebody else's, or cannot be run here.
+    NotMine(Box<SagaRow>),
+    /// There is no such saga.
+    Unknown,
+}

@@ -1,0 +1,229 @@
+//! Sending attempts and queries: one tokio task each, under a timeout, whose answer always comes back.
+//!
+//! What can go wrong and what becomes of it: the call does not answer in time: its future is dropped, and the
+//! attempt is unknown (`timeout`). The author's code panics, or its future is dropped from within: unknown
+//! (`panic`). The process dies: nothing is reported, and the next owner of the saga finds the attempt in the
+//! journal and calls it unknown. Nothing of this is retried here; only the machine repeats.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends_core::event::{Failure, FailureKind, Omitted, Recorded};
+use amends_core::machine::Attempted;
+use amends_core::state::{Action, Stage};
+use amends_core::{ActionId, SagaId, Timestamp};
+use futures_util::FutureExt as _;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::active::{Active, Flight, Send, Sent};
+use super::input::News;
+use crate::authoring::{ContextParts, ForwardOutcome, StepContext};
+use crate::ports::Clock;
+
+/// The longest message kept with a failure, in bytes.
+const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// What a call is sent with.
+pub(super) struct Wires {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) news: UnboundedSender<News>,
+}
+
+/// Sends what was journalled as started.
+pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
+    let Send { action, what, input } = send;
+    let plan = &active.definition.plan;
+    let ix = plan.find(&action.step).expect("what was begun is in the plan");
+    let (step, forward) = (plan.step(ix), action.is_forward());
+    let timeout = match (what, forward) {
+        (Sent::Query { .. }, _) => step.query.timeout,
+        (Sent::Attempt(_), true) => step.retry.attempt_timeout,
+        (Sent::Attempt(_), false) => step.compensation.attempt_timeout,
+    };
+    let deadline = wires.clock.now() + timeout;
+    let stop = CancellationToken::new();
+    let cx = context(active, &action, what, deadline, &stop, wires);
+    let span = tracing::info_span!(
+        "attempt",
+        saga = %active.state.id,
+        workflow = %plan.workflow,
+        key = %active.state.key,
+        step = %action.step,
+        direction = if forward { "forward" } else { "compensation" },
+        attempt = cx.attempt(),
+        query = matches!(what, Sent::Query { .. }),
+    );
+    let node = active.definition.nodes[ix.0].clone();
+    let report = Report { news: wires.news.clone(), call: Some((active.state.id, action.clone(), what)) };
+    let clock = wires.clock.clone();
+    let outcome = forward_outcome(&active.state.step(ix).forward);
+    let running = tokio::spawn(
+        async move {
+            let clock = &*clock;
+            match what {
+                Sent::Attempt(_) => {
+                    let call = async move {
+                        if forward {
+                            node.run(cx, input).await
+                        } else {
+                            node.compensate(cx, input, outcome).await
+                        }
+                    };
+                    let answer = within(call, clock, deadline).await;
+                    report.attempt(answer.unwrap_or_else(|lost| Attempted::Unknown(lost.failure(timeout))));
+                }
+                Sent::Query { .. } => {
+                    let call = async move {
+                        if forward {
+                            node.reconcile(cx, input).await
+                        } else {
+                            node.reconcile_compensation(cx, input).await
+                        }
+                    };
+                    let answer = within(call, clock, deadline).await;
+                    report.query(answer.unwrap_or_else(|lost| Err(lost.failure(timeout))));
+                }
+            }
+        }
+        .instrument(span),
+    );
+    active.flights.push(Flight { action, what, stop, running });
+}
+
+fn context(
+    active: &Active,
+    action: &ActionId,
+    what: Sent,
+    deadline: Timestamp,
+    stop: &CancellationToken,
+    wires: &Wires,
+) -> StepContext {
+    let state = &active.state;
+    let request_id = action.request_id(state.id);
+    let (attempt, fence_through) = match what {
+        Sent::Attempt(attempt) => (attempt, None),
+        Sent::Query { fence_through, .. } => {
+            let made = state.action(&active.definition.plan, action).map_or(0, |action| action.attempts);
+            (made, fence_through)
+        }
+    };
+    StepContext::new(ContextParts {
+        saga: state.id,
+        key: state.key.clone(),
+        request_id,
+        forward_request_id: if action.is_forward() {
+            request_id
+        } else {
+            ActionId::forward(action.step.clone()).request_id(state.id)
+        },
+        attempt,
+        fence_through,
+        deadline,
+        clock: wires.clock.clone(),
+        stop: stop.clone(),
+    })
+}
+
+/// What a compensation is told of its forward action.
+fn forward_outcome(forward: &Action) -> ForwardOutcome {
+    match forward.stage {
+        Stage::Succeeded => ForwardOutcome::Completed(forward.output.clone().unwrap_or_else(|| {
+            let reason = "not supplied".to_owned();
+            Recorded::Omitted(Omitted { reason, digest: None, size: 0 })
+        })),
+        Stage::Partial => ForwardOutcome::Partial(forward.output.clone()),
+        Stage::Pending
+        | Stage::Ready
+        | Stage::Running
+        | Stage::RetryScheduled
+        | Stage::Reconciling
+        | Stage::Quarantined
+        | Stage::TerminalRejected
+        | Stage::Skipped => ForwardOutcome::InDoubt,
+    }
+}
+
+/// Why a call gave no answer of its own.
+enum Lost {
+    Timeout,
+    Panic(String),
+}
+
+impl Lost {
+    fn failure(self, timeout: Duration) -> Failure {
+        let (code, message) = match self {
+            Self::Timeout => ("timeout", format!("no answer within {timeout:?}")),
+            Self::Panic(message) => ("panic", message),
+        };
+        failure(code, message)
+    }
+}
+
+fn failure(code: &str, message: String) -> Failure {
+    Failure {
+        kind: FailureKind::Unknown,
+        code: code.to_owned(),
+        message,
+        rule: code.to_owned(),
+        classifier: "engine/1".to_owned(),
+        hint: None,
+    }
+}
+
+/// Awaits a call until its deadline, and drops it then.
+async fn within<T>(call: impl Future<Output = T>, clock: &dyn Clock, deadline: Timestamp) -> Result<T, Lost> {
+    tokio::select! {
+        biased;
+        answer = AssertUnwindSafe(call).catch_unwind() => answer.map_err(|panic| Lost::Panic(panic_text(&*panic))),
+        () = clock.sleep_until(deadline) => Err(Lost::Timeout),
+    }
+}
+
+/// What a panic said, as far as it can be known, shortened for the journal.
+pub(super) fn panic_text(panic: &(dyn Any + core::marker::Send)) -> String {
+    let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(|s| &**s));
+    let said = said.unwrap_or("a panic without a message");
+    said[..said.floor_char_boundary(MESSAGE_BYTES_MAX)].replace('\0', "\u{fffd}")
+}
+
+/// The promise that every call is reported exactly once, whatever becomes of its future.
+struct Report {
+    news: UnboundedSender<News>,
+    call: Option<(SagaId, ActionId, Sent)>,
+}
+
+impl Report {
+    fn attempt(mut self, answer: Attempted) {
+        self.deliver(|| answer, || Err(failure("panic", String::new())));
+    }
+
+    fn query(mut self, answer: Result<amends_core::event::Finding, Failure>) {
+        self.deliver(|| Attempted::Unknown(failure("panic", String::new())), || answer);
+    }
+
+    /// A closed channel means that the worker is gone; the journal says what was under way.
+    fn deliver(
+        &mut self,
+        attempt: impl FnOnce() -> Attempted,
+        query: impl FnOnce() -> Result<amends_core::event::Finding, Failure>,
+    ) {
+        let Some((saga, action, what)) = self.call.take() else { return };
+        let news = match what {
+            Sent::Attempt(number) => News::Attempt { saga, action, attempt: number, answer: attempt() },
+            Sent::Query { query: number, .. } => News::Query { saga, action, query: number, answer: query() },
+        };
+        let _ = self.news.send(news);
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let lost = || failure("panic", "the call ended without an answer".to_owned());
+        self.deliver(|| Attempted::Unknown(lost()), || Err(lost()));
+    }
+}

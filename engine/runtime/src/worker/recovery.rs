@@ -1,0 +1,199 @@
+//! Taking sagas up: claim, load, replay. A loop, not a start-up step; the same for a process that died, a
+//! saga that slept, and one that a person asks about.
+//!
+//! It runs beside the worker, one request at a time, and hands over sagas that are ready to go on. One that
+//! cannot be read (a hole in its journal, an undecodable row, a fact that no machine of its plan can have
+//! written, a panic while folding it) is set aside visibly, and all others go on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use amends_core::{Incarnation, JournalEvent, SagaId, SagaPlan, SagaState, Transition, replay};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::committer::Backoff;
+use super::definitions::{Definitions, Registered};
+use super::input::{LookedUp, News, Recovered};
+use super::invoke::panic_text;
+use super::rows::Shown;
+use super::time::EngineClock;
+use crate::ports::{Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, SagaStore};
+
+/// What the worker asks for.
+pub(super) enum Errand {
+    /// Take sagas that are due.
+    Claim { limit: u32 },
+    /// Take this one, due or not, unless it has ended.
+    LookUp(SagaId),
+    /// Set this one aside.
+    SetAside { saga: SagaId, reason: String },
+}
+
+/// Everything that recovery works with.
+pub(super) struct Recovery {
+    pub(super) store: Arc<dyn SagaStore>,
+    pub(super) incarnation: Incarnation,
+    pub(super) clock: Arc<EngineClock>,
+    pub(super) definitions: Arc<Definitions>,
+    pub(super) references: Arc<[DefinitionRef]>,
+    pub(super) news: UnboundedSender<News>,
+}
+
+impl Recovery {
+    /// Runs errands until the worker is gone.
+    pub(super) async fn run(self, mut errands: UnboundedReceiver<Errand>) {
+        while let Some(errand) = errands.recv().await {
+            let report = match self.errand(errand).await {
+                Ok(report) => report,
+                Err(fault) => News::Dismissed(fault),
+            };
+            if self.news.send(report).is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn errand(&self, errand: Errand) -> Result<News, Fault> {
+        match errand {
+            Errand::Claim { limit } => self.claim(limit).await,
+            Errand::LookUp(saga) => {
+                let found = self.look_up(saga).await?;
+                Ok(found.unwrap_or_else(|reason| News::SetAside { saga, reason }))
+            }
+            Errand::SetAside { saga, reason } => {
+                self.set_aside(saga, &reason).await?;
+                Ok(News::SetAside { saga, reason })
+            }
+        }
+    }
+
+    /// Asks the store until it answers. Each call is repeated alone, so that what a claim took is not
+    /// forgotten when the loading after it fails. (A claim whose own answer was lost leaves sagas that are
+    /// owned and not in memory: the next process start finds them.)
+    async fn insist<T, F>(&self, call: impl Fn() -> F + Send + Sync) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<T, Fault>> + Send,
+    {
+        let mut backoff = Backoff::default();
+        loop {
+            match call().await {
+                Err(Fault::Unavailable(reason)) => {
+                    if !backoff.is_on() {
+                        tracing::warn!(%reason, "the store does not answer; recovery waits for it");
+                    }
+                    backoff.wait(&*self.clock).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.insist(|| self.store.load(sagas)).await
+    }
+
+    async fn take(&self, limit: u32, only: Option<SagaId>) -> Result<Vec<SagaId>, Fault> {
+        let claim = self.question(limit, only);
+        self.insist(|| self.store.claim(&claim)).await
+    }
+
+    async fn set_aside(&self, saga: SagaId, reason: &str) -> Result<(), Fault> {
+        let now = self.clock.now();
+        self.insist(|| self.store.set_aside(saga, reason, now)).await
+    }
+
+    async fn claim(&self, limit: u32) -> Result<News, Fault> {
+        let ids = self.take(limit, None).await?;
+        let more = ids.len() >= limit as usize;
+        let mut loaded = if ids.is_empty() { Vec::new() } else { self.load(&ids).await? };
+        loaded.sort_by_key(|loaded| loaded.row.id);
+        let mut sagas = Vec::with_capacity(loaded.len());
+        for loaded in loaded {
+            let saga = loaded.row.id;
+            match self.recover(loaded) {
+                Ok(recovered) => sagas.push(recovered),
+                Err(reason) => {
+                    tracing::error!(%saga, reason, "the saga cannot be read and is set aside");
+                    self.set_aside(saga, &reason).await?;
+                    let _ = self.news.send(News::SetAside { saga, reason });
+                }
+            }
+        }
+        Ok(News::Claimed { sagas, more })
+    }
+
+    fn question(&self, limit: u32, only: Option<SagaId>) -> Claim {
+        Claim {
+            incarnation: self.incarnation,
+            now: self.clock.now(),
+            limit,
+            definitions: self.references.clone(),
+            only,
+        }
+    }
+
+    /// The inner error is the reason why the saga was set aside.
+    async fn look_up(&self, saga: SagaId) -> Result<Result<News, String>, Fault> {
+        let report = |found| Ok(Ok(News::LookedUp { saga, found }));
+        let Some(mut loaded) = self.load(&[saga]).await?.pop() else {
+            return report(LookedUp::Unknown);
+        };
+        if let Some(reason) = loaded.row.set_aside {
+            return Ok(Err(reason));
+        }
+        let mine = |loaded: &Loaded| loaded.row.owner == Some(self.incarnation);
+        if loaded.row.ended_at.is_none() && !mine(&loaded) {
+            self.take(1, Some(saga)).await?;
+            match self.load(&[saga]).await?.pop() {
+                Some(again) if mine(&again) => loaded = again,
+                Some(again) => return report(LookedUp::NotMine(Box::new(again.row))),
+                None => return report(LookedUp::Unknown),
+            }
+        }
+        if self.definitions.find(&loaded.row.definition).is_none() {
+            return report(LookedUp::NotMine(Box::new(loaded.row)));
+        }
+        let ended = loaded.row.ended_at.is_some();
+        match self.recover(loaded) {
+            Ok(recovered) if ended => report(LookedUp::Ended(Box::new(recovered))),
+            Ok(recovered) => report(LookedUp::Mine(Box::new(recovered))),
+            Err(reason) => {
+                self.set_aside(saga, &reason).await?;
+                Ok(Err(reason))
+            }
+        }
+    }
+
+    fn recover(&self, loaded: Loaded) -> Result<Recovered, String> {
+        let definition = self
+            .definitions
+            .find(&loaded.row.definition)
+            .ok_or_else(|| "no definition of its shape is registered".to_owned())?
+            .clone();
+        let recovered = catch_unwind(AssertUnwindSafe(|| recover(definition, &loaded.journal)))
+            .map_err(|panic| format!("reading its journal panicked: {}", panic_text(&*panic)))??;
+        self.clock.not_before(recovered.state.at);
+        Ok(recovered)
+    }
+}
+
+fn recover(definition: Arc<Registered>, journal: &[JournalRow]) -> Result<Recovered, String> {
+    let (state, transitions) = fold(&definition.plan, journal)?;
+    let seq = transitions.last().map_or(0, |transition| transition.seq);
+    let events = transitions.iter().flat_map(|transition| &transition.events);
+    let shown = Shown::after(&definition.plan, &state, events);
+    Ok(Recovered { definition, state, seq, shown })
+}
+
+/// Reads rows and folds them. The error is a reason for people.
+pub(crate) fn fold(plan: &SagaPlan, journal: &[JournalRow]) -> Result<(SagaState, Vec<Transition>), String> {
+    let transitions = journal.iter().map(read).collect::<Result<Vec<Transition>, String>>()?;
+    let state = replay(plan, &transitions).map_err(|corrupt| corrupt.to_string())?;
+    Ok((state, transitions))
+}
+
+fn read(row: &JournalRow) -> Result<Transition, String> {
+    let events: Vec<JournalEvent> = serde_json::from_str(&row.events)
+        .map_err(|error| format!("read the journal at sequence {}: {error}", row.seq))?;
+    Ok(Transition { seq: row.seq, at: row.at, actor: row.actor.to_string(), id: row.transition, events })
+}

@@ -1,0 +1,231 @@
+//! What stands beside the journal in the store, computed from what a transition changed. Pure.
+
+use std::sync::Arc;
+
+use amends_core::agenda::DeskItem;
+use amends_core::event::{FailureKind, JournalEvent, Recorded, TurnReason};
+use amends_core::state::{Phase, Stage};
+use amends_core::{ActionId, Direction, SagaPlan, SagaState, Timestamp};
+
+use crate::ports::{CompensationChange, ItemChange, Release, SagaChange, WorkItemRow};
+
+/// What the store shows of a saga now: all that must be kept of the state before a transition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shown {
+    /// Its phase; none for a saga that does not exist yet.
+    pub(super) phase: Option<Phase>,
+    /// Its desk entries.
+    pub(super) items: Vec<DeskItem>,
+    /// Its compensation records, by step.
+    pub(super) records: Vec<(Arc<str>, Record)>,
+}
+
+/// Where a compensation record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Written, not ended.
+    Open,
+    /// Ended.
+    Ended,
+}
+
+/// How a transition changed a saga's desk entries.
+#[derive(Debug, Default)]
+pub(super) struct DeskChange {
+    /// For the store.
+    pub(super) changes: Vec<ItemChange>,
+    /// Entries that were not there before: they are announced.
+    pub(super) entered: Vec<DeskItem>,
+}
+
+impl Shown {
+    /// What a store shows after the whole journal of `state`.
+    pub(super) fn after<'a>(
+        plan: &SagaPlan,
+        state: &SagaState,
+        journal: impl Iterator<Item = &'a JournalEvent>,
+    ) -> Self {
+        let mut shown = Self {
+            phase: Some(state.phase),
+            items: amends_core::agenda::desk(plan, state),
+            records: Vec::new(),
+        };
+        for event in journal {
+            shown.record(plan, state, event, state.at);
+        }
+        shown.end_records(plan, state, state.at);
+        shown
+    }
+
+    /// The change of the saga's row, if there is one. A row that is being inserted says `running` itself.
+    pub(super) fn change(
+        &mut self,
+        plan: &SagaPlan,
+        state: &SagaState,
+        release: Option<Release>,
+    ) -> Option<SagaChange> {
+        let was = self.phase.replace(state.phase);
+        let same = was.unwrap_or(Phase::Running) == state.phase;
+        if same && release.is_none() && !state.phase.is_ended() {
+            return None;
+        }
+        Some(SagaChange {
+            phase: state.phase.word(),
+            outcome: state.turned.as_ref().map(reason_text),
+            open_actions: state.open_actions(plan),
+            ended_at: state.ended_at,
+            release: if state.phase.is_ended() { Some(Release { wake_at: None }) } else { release },
+        })
+    }
+
+    /// The difference of the desk.
+    pub(super) fn desk(&mut self, plan: &SagaPlan, state: &SagaState) -> DeskChange {
+        let now = amends_core::agenda::desk(plan, state);
+        if now.is_empty() && self.items.is_empty() {
+            return DeskChange::default();
+        }
+        let gone = self.items.iter().filter(|item| now.iter().all(|other| other.action != item.action));
+        let mut changes: Vec<ItemChange> =
+            gone.map(|item| ItemChange::Remove(item.action.to_string())).collect();
+        let differs = now.iter().filter(|item| !self.items.contains(item));
+        changes.extend(differs.map(|item| ItemChange::Put(Box::new(item_row(plan, item)))));
+        let stood = |item: &&DeskItem| {
+            let same =
+                |was: &DeskItem| (&was.action, was.desk, was.since) == (&item.action, item.desk, item.since);
+            self.items.iter().any(same)
+        };
+        let entered = now.iter().filter(|item| !stood(item)).cloned().collect();
+        self.items = now;
+        DeskChange { changes, entered }
+    }
+
+    /// The difference of the compensation records: one insert with the first start, one update at the end.
+    pub(super) fn compensations(
+        &mut self,
+        plan: &SagaPlan,
+        state: &SagaState,
+        events: &[JournalEvent],
+        at: Timestamp,
+    ) -> Vec<CompensationChange> {
+        if state.turned.is_none() {
+            return Vec::new();
+        }
+        let mut changes: Vec<CompensationChange> =
+            events.iter().filter_map(|event| self.record(plan, state, event, at)).collect();
+        changes.extend(self.end_records(plan, state, at));
+        changes
+    }
+
+    fn record(
+        &mut self,
+        plan: &SagaPlan,
+        state: &SagaState,
+        event: &JournalEvent,
+        at: Timestamp,
+    ) -> Option<CompensationChange> {
+        let JournalEvent::Started { action, .. } = event else { return None };
+        if action.direction != Direction::Compensation
+            || self.records.iter().any(|(step, _)| *step == action.step)
+        {
+            return None;
+        }
+        self.records.push((action.step.clone(), Record::Open));
+        let policy = plan.find(&action.step).map_or("", |ix| plan.step(ix).compensation.name.as_str());
+        Some(CompensationChange::Requested {
+            id: action.request_id(state.id).0,
+            step: action.step.to_string(),
+            business_key: state.key.clone(),
+            reason_code: state.turned.as_ref().map_or("", reason_code).to_owned(),
+            requested_by: "engine".to_owned(),
+            approved_by: format!("policy {policy}"),
+            created_at: at,
+        })
+    }
+
+    fn end_records(&mut self, plan: &SagaPlan, state: &SagaState, at: Timestamp) -> Vec<CompensationChange> {
+        let mut changes = Vec::new();
+        for (step, record) in self.records.iter_mut().filter(|(_, record)| *record == Record::Open) {
+            let action = ActionId::compensation(step.clone());
+            let Some(undo) = state.action(plan, &action).filter(|undo| undo.stage == Stage::Succeeded) else {
+                continue;
+            };
+            *record = Record::Ended;
+            changes.push(CompensationChange::Ended {
+                id: action.request_id(state.id).0,
+                ended_at: at,
+                result: undo.output.as_ref().map_or_else(|| "null".to_owned(), recorded_text),
+            });
+        }
+        changes
+    }
+}
+
+fn recorded_text(recorded: &Recorded) -> String {
+    match recorded {
+        Recorded::Value(value) => value.text().to_owned(),
+        Recorded::Omitted(_) => "null".to_owned(),
+    }
+}
+
+fn item_row(plan: &SagaPlan, item: &DeskItem) -> WorkItemRow {
+    let failure = item.failure.as_ref();
+    let code = failure.map_or(item.because.code(), |failure| failure.code.as_str());
+    let rule = failure.map_or("", |failure| failure.rule.as_str());
+    let direction = match item.action.direction {
+        Direction::Forward => "forward",
+        Direction::Compensation | Direction::Manual(_) => "compensation",
+    };
+    let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    WorkItemRow {
+        item: item.action.to_string(),
+        desk: item.desk.word(),
+        reason: item.because.code().to_owned(),
+        since: item.since,
+        workflow: plan.workflow.clone(),
+        step: item.action.step.to_string(),
+        direction: direction.to_owned(),
+        effect: item.effect.word(),
+        fingerprint: format!("{}/{}/{code}/{rule}", plan.workflow, item.action.step),
+        attempts: item.attempts,
+        error_kind: failure.map(|failure| kind_word(failure.kind).to_owned()),
+        error_code: failure.and_then(|failure| present(&failure.code)),
+        error_rule: failure.and_then(|failure| present(&failure.rule)),
+        classifier: failure.and_then(|failure| present(&failure.classifier)),
+    }
+}
+
+/// The word for a class of failure, in rows, views and telemetry.
+pub(crate) fn kind_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Transient => "transient",
+        FailureKind::Persistent => "persistent",
+        FailureKind::Unknown => "unknown",
+        FailureKind::NotYet => "not-yet",
+    }
+}
+
+/// The controlled vocabulary of reasons for an automatic compensation.
+pub(crate) fn reason_code(reason: &TurnReason) -> &'static str {
+    match reason {
+        TurnReason::Refused { .. } => "refused",
+        TurnReason::Partial { .. } => "partial",
+        TurnReason::Exhausted { .. } => "exhausted",
+        TurnReason::Cancelled { .. } => "cancelled",
+        TurnReason::Deadline => "deadline",
+        TurnReason::Operator { .. } => "operator",
+        TurnReason::Contradiction { .. } => "contradiction",
+    }
+}
+
+/// The reason for people and lists: the code, and the step or person behind it.
+pub(crate) fn reason_text(reason: &TurnReason) -> String {
+    let code = reason_code(reason);
+    match reason {
+        TurnReason::Refused { step }
+        | TurnReason::Partial { step }
+        | TurnReason::Exhausted { step }
+        | TurnReason::Contradiction { step } => format!("{code}: {step}"),
+        TurnReason::Cancelled { by, .. } | TurnReason::Operator { by, .. } => format!("{code} by {by}"),
+        TurnReason::Deadline => code.to_owned(),
+    }
+}

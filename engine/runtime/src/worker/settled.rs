@@ -1,0 +1,235 @@
+//! Deciding one saga, and what becomes of its transition once the store has answered.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use amends_core::machine::Command;
+use amends_core::{SagaId, SagaState, TransitionId};
+
+use super::active::{Active, Effects, Input, Reply, Sent};
+use super::announce;
+use super::driver::Driver;
+use super::input::{Started, Watched};
+use super::invoke::{self, panic_text};
+use super::recovery::Errand;
+use super::transition::{self, Bench};
+use crate::engine::{OperateError, SagaStartError};
+use crate::ports::{SagaRow, Verdict};
+
+impl Driver {
+    /// Decides everything that can be decided about one saga. A panic in that sets the saga aside, and the
+    /// worker lives.
+    pub(super) fn decide(&mut self, saga: SagaId) {
+        let now = self.now();
+        let scarce = self.sagas.active.len() > self.limits.max_active / 2;
+        let Some(active) = self.sagas.active.get_mut(&saga) else { return };
+        active.listed = false;
+        active.again = active.committing;
+        if active.committing {
+            return;
+        }
+        let (was, ids) = (active.wake, &*self.ids);
+        let mut granted = Vec::new();
+        let mut bench = Bench {
+            permits: &mut self.sagas.permits,
+            granted: &mut granted,
+            now,
+            transition: &|at| TransitionId(ids.next(at)),
+            draining: self.mode.draining.is_some(),
+            release_after: scarce.then(|| now + self.limits.release_after),
+        };
+        let decided = catch_unwind(AssertUnwindSafe(|| transition::decide_all(active, &mut bench)));
+        match decided {
+            Ok(commit) => {
+                self.sagas.timers.set(saga, was, active.wake);
+                match commit {
+                    Some(commit) => self.sagas.round.push(commit),
+                    None => self.perform(saga),
+                }
+            }
+            Err(panic) => {
+                active.wake = was;
+                self.set_aside(saga, &format!("deciding it panicked: {}", panic_text(&*panic)));
+            }
+        }
+        granted.into_iter().for_each(|saga| self.list(saga));
+    }
+
+    /// The store answered for one saga.
+    pub(super) fn verdict(&mut self, saga: SagaId, verdict: Verdict) {
+        self.mode.committing -= 1;
+        let Some(active) = self.sagas.active.get_mut(&saga) else { return };
+        active.committing = false;
+        match verdict {
+            Verdict::Accepted => self.accepted(saga),
+            Verdict::Occupied { by } => {
+                tracing::warn!(%saga, %by, "another node went on with this saga; it is loaded anew");
+                self.drop_and_look_up(saga);
+            }
+            Verdict::KeyTaken(row) => self.key_taken(saga, row),
+            Verdict::Unstorable { reason } if active.seq == 1 => {
+                tracing::error!(%saga, %reason, "the store refuses the content of this start");
+                self.refuse_start(saga, &reason);
+            }
+            Verdict::Unstorable { reason } => {
+                self.set_aside(saga, &format!("the store refuses its next transition: {reason}"));
+            }
+        }
+    }
+
+    fn accepted(&mut self, saga: SagaId) {
+        self.perform(saga);
+        let Some(active) = self.sagas.active.get(&saga) else { return };
+        if active.state.phase.is_ended() {
+            let Some(state) = self.forget(saga).map(|active| self.park_rest(saga, active)) else { return };
+            self.tell_watchers(saga, state);
+        } else if active.released {
+            if let Some(active) = self.forget(saga) {
+                self.park_rest(saga, active);
+            }
+        } else if active.again || !active.inbox.is_empty() {
+            self.list(saga);
+        }
+    }
+
+    /// Does what was waiting for acceptance.
+    fn perform(&mut self, saga: SagaId) {
+        let Some(active) = self.sagas.active.get_mut(&saga) else { return };
+        let Effects { replies, sends, stops, notices } = mem::take(&mut active.effects);
+        announce::say(notices, &active.definition.plan, &active.state);
+        replies.into_iter().for_each(|reply| answer(reply, &active.state));
+        for action in stops {
+            active
+                .flights
+                .iter()
+                .filter(|flight| flight.action == action)
+                .for_each(|flight| flight.stop.cancel());
+        }
+        let mut unsent = 0;
+        for send in sends {
+            if self.mode.draining.is_none() {
+                self.mode.flying += 1;
+                invoke::send(active, send, &self.wires);
+                continue;
+            }
+            unsent += 1;
+            if let Sent::Attempt(attempt) = send.what {
+                active.inbox.push_back(Input::Engine(Command::Withdraw { action: send.action, attempt }));
+            }
+        }
+        active.permits -= unsent;
+        let granted: Vec<SagaId> = (0..unsent).filter_map(|_| self.sagas.permits.give_back()).collect();
+        granted.into_iter().for_each(|saga| self.list(saga));
+    }
+
+    /// Takes a saga out of memory, with its permits, its time and what it has under way.
+    fn forget(&mut self, saga: SagaId) -> Option<Active> {
+        let active = self.sagas.active.remove(&saga)?;
+        self.sagas.timers.set(saga, active.wake, None);
+        self.mode.flying -= active.flights.len();
+        let mut granted = self.sagas.permits.keep_only(saga, &[]);
+        granted.extend((0..active.permits).filter_map(|_| self.sagas.permits.give_back()));
+        granted.into_iter().for_each(|saga| self.list(saga));
+        Some(active)
+    }
+
+    /// What people asked meanwhile is answered by looking the saga up.
+    fn park_rest(&mut self, saga: SagaId, active: Active) -> SagaState {
+        for input in active.inbox {
+            if let Input::Person(operate) = input {
+                self.park(saga, operate);
+            }
+        }
+        active.state
+    }
+
+    /// Nothing of the refused transition happened; those who asked for it are told so, and may ask again.
+    fn drop_and_look_up(&mut self, saga: SagaId) {
+        let Some(mut active) = self.forget(saga) else { return };
+        for reply in mem::take(&mut active.effects).replies {
+            refuse(reply, SagaStartError::Stopped, &OperateError::Interrupted);
+        }
+        self.park_rest(saga, active);
+        let _ = self.outlets.errands.send(Errand::LookUp(saga));
+    }
+
+    /// The same input is the same start; another one is a conflict. The saga that stands is untouched.
+    fn key_taken(&mut self, saga: SagaId, row: Box<SagaRow>) {
+        let Some(active) = self.forget(saga) else { return };
+        for reply in active.effects.replies {
+            match reply {
+                Reply::Started { reply, input_digest } if input_digest == row.input_digest => {
+                    let _ = reply.send(Ok(Started::Before(row.clone())));
+                }
+                Reply::Started { reply, input_digest } => {
+                    let conflict = SagaStartError::Conflict { standing: row.clone(), input_digest };
+                    let _ = reply.send(Err(conflict));
+                }
+                other => refuse(other, SagaStartError::Stopped, &OperateError::Interrupted),
+            }
+        }
+    }
+
+    fn refuse_start(&mut self, saga: SagaId, reason: &str) {
+        let Some(active) = self.forget(saga) else { return };
+        for reply in active.effects.replies {
+            refuse(reply, SagaStartError::Unstorable(reason.to_owned()), &OperateError::Unknown);
+        }
+    }
+
+    /// This saga cannot go on here: it is set aside visibly, all others go on.
+    fn set_aside(&mut self, saga: SagaId, reason: &str) {
+        let Some(active) = self.forget(saga) else { return };
+        tracing::error!(
+            %saga,
+            workflow = %active.definition.plan.workflow,
+            key = %active.state.key,
+            reason,
+            "the saga is set aside",
+        );
+        let aside = OperateError::SetAside(reason.to_owned());
+        for reply in active.effects.replies {
+            refuse(reply, SagaStartError::Unstorable(reason.to_owned()), &aside);
+        }
+        for input in active.inbox {
+            if let Input::Person(operate) = input {
+                let _ = operate.reply.send(Err(aside.clone()));
+            }
+        }
+        if active.seq > 0 {
+            let _ = self.outlets.errands.send(Errand::SetAside { saga, reason: reason.to_owned() });
+        }
+    }
+
+    /// Everybody who waits for the end gets the last state.
+    pub(super) fn tell_watchers(&mut self, saga: SagaId, state: SagaState) {
+        let mut watchers = self.sagas.watchers.remove(&saga).unwrap_or_default();
+        let last = watchers.pop();
+        for watcher in watchers {
+            let _ = watcher.send(Watched::Ended(Box::new(state.clone())));
+        }
+        if let Some(last) = last {
+            let _ = last.send(Watched::Ended(Box::new(state)));
+        }
+    }
+}
+
+/// Tells who asked. Somebody who does not wait any more misses nothing: the state has it all.
+fn answer(reply: Reply, state: &SagaState) {
+    match reply {
+        Reply::Started { reply, .. } => drop(reply.send(Ok(Started::New(state.id)))),
+        Reply::Refused(reply, error) => drop(reply.send(Err(error))),
+        Reply::Answered(reply, operation) => {
+            let answer = state.answers.get(&operation).map(|(_, answer)| answer.clone());
+            drop(reply.send(answer.ok_or(OperateError::Unknown)));
+        }
+    }
+}
+
+fn refuse(reply: Reply, start: SagaStartError, operate: &OperateError) {
+    match reply {
+        Reply::Started { reply, .. } => drop(reply.send(Err(start))),
+        Reply::Refused(reply, error) => drop(reply.send(Err(error))),
+        Reply::Answered(reply, _) => drop(reply.send(Err(operate.clone()))),
+    }
+}

@@ -1,0 +1,283 @@
+//! One transition: everything that can be decided about a saga now, in one journal row.
+//!
+//! What arrived is decided first. Then the agenda is asked and obeyed until nothing more can be done: a point
+//! in time is decided, and whatever may start and has a permit is journalled as started. So the result of one
+//! step and the intent of the next are one row, and a chain of four steps costs five commits.
+
+use std::mem;
+use std::sync::Arc;
+
+use amends_core::agenda::{Task, Wake, tasks};
+use amends_core::event::{Failure, FailureKind};
+use amends_core::machine::{Command, advance};
+use amends_core::{ActionId, JournalEvent, Rejected, SagaId, Timestamp};
+
+use super::active::{Active, Effects, Input, Reply, Send, Sent};
+use super::announce::{self, Notice};
+use super::permits::Permits;
+use super::rows::DeskChange;
+use crate::authoring::{InputProblem, Prepared, Values};
+use crate::engine::OperateError;
+use crate::ports::{Commit, JournalRow, Release};
+
+/// What a transition is decided with.
+pub(super) struct Bench<'a> {
+    pub(super) permits: &'a mut Permits,
+    /// Sagas that got a permit meanwhile.
+    pub(super) granted: &'a mut Vec<SagaId>,
+    pub(super) now: Timestamp,
+    /// The id of the transition, if there will be one.
+    pub(super) transition: &'a dyn Fn(Timestamp) -> amends_core::TransitionId,
+    /// Nothing new begins any more.
+    pub(super) draining: bool,
+    /// An idle saga whose next time is not before this is given up.
+    pub(super) release_after: Option<Timestamp>,
+}
+
+/// The rounds of asking the agenda that no healthy plan needs: each round begins or decides something.
+const ROUNDS_MAX: usize = 10_000;
+
+/// Decides all that can be decided now. The commit, if anything was decided; the effects stay in `active`.
+///
+/// # Panics
+/// When the machine or the author's code does. The caller sets the saga aside.
+pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<Commit> {
+    let mut decided = Decided::begin(active, bench.now);
+    decided.take_inbox(active);
+    let asked = decided.follow_agenda(active, bench);
+    let saga = active.state.id;
+    bench.granted.extend(bench.permits.keep_only(saga, &decided.waiting));
+    active.effects.stops = mem::take(&mut decided.stops);
+    let Decided { at, start, events, actor, .. } = decided;
+    active.wake = asked.wake.as_ref().map(|wake| later(wake, at));
+    if events.is_empty() {
+        return None;
+    }
+    let release = idle_until(active, &asked, bench);
+    active.released = release.is_some();
+    active.seq += 1;
+    let plan = active.definition.plan.clone();
+    let DeskChange { changes: items, entered } = active.shown.desk(&plan, &active.state);
+    active.effects.notices.extend(entered.into_iter().map(|item| Notice::Desk(Box::new(item))));
+    announce::failures(&mut active.effects.notices, &plan, &events);
+    let journal = JournalRow {
+        seq: active.seq,
+        at,
+        actor: actor.unwrap_or_else(|| Arc::from("engine")),
+        transition: (bench.transition)(at),
+        events: serde_json::to_string(&events).expect("events have string keys only, so they encode"),
+    };
+    let commit = Commit {
+        saga,
+        change: active.shown.change(&plan, &active.state, release),
+        items,
+        compensations: active.shown.compensations(&plan, &active.state, &events, at),
+        start,
+        journal,
+    };
+    active.committing = true;
+    Some(commit)
+}
+
+/// What the agenda says once nothing more can be done.
+struct Asked {
+    /// Nothing waits for a permit, and nothing under way is asked to stop.
+    idle: bool,
+    wake: Option<Wake>,
+}
+
+/// What was decided so far.
+struct Decided {
+    at: Timestamp,
+    start: Option<crate::ports::NewSaga>,
+    events: Vec<JournalEvent>,
+    actor: Option<Arc<str>>,
+    stops: Vec<ActionId>,
+    /// Actions that may start and have no permit.
+    waiting: Vec<ActionId>,
+}
+
+impl Decided {
+    /// All of one transition is decided at one time, which is never before the transition before it.
+    fn begin(active: &mut Active, now: Timestamp) -> Self {
+        let (at, start, events) = match active.draft.take() {
+            Some(draft) => (draft.at, Some(draft.start), draft.events),
+            None => (now.max(active.state.at), None, Vec::new()),
+        };
+        Self { at, start, events, actor: None, stops: Vec::new(), waiting: Vec::new() }
+    }
+
+    /// Decides a command; says whether it changed anything.
+    fn decide(&mut self, active: &mut Active, command: Command) -> Result<bool, Rejected> {
+        let events = advance(&active.definition.plan, &mut active.state, command, self.at)?;
+        let moved = !events.is_empty();
+        if self.events.is_empty() {
+            self.events = events;
+        } else {
+            self.events.extend(events);
+        }
+        Ok(moved)
+    }
+
+    /// Decides what arrived. A row has one actor: what a second person asks waits for the next row.
+    fn take_inbox(&mut self, active: &mut Active) {
+        while let Some(input) = active.inbox.pop_front() {
+            match input {
+                Input::Engine(command) => {
+                    if let Err(rejected) = self.decide(active, command) {
+                        tracing::debug!(saga = %active.state.id, %rejected, "an answer came too late to change anything");
+                    }
+                }
+                Input::Person(asked) => {
+                    if self.actor.as_ref().is_some_and(|actor| *actor != asked.actor) {
+                        active.inbox.push_front(Input::Person(asked));
+                        active.again = true;
+                        return;
+                    }
+                    let reply = match self.decide(active, asked.command) {
+                        Ok(moved) => {
+                            if moved {
+                                self.actor = Some(asked.actor);
+                            }
+                            Reply::Answered(asked.reply, asked.operation)
+                        }
+                        Err(rejected) => Reply::Refused(asked.reply, OperateError::Refused(rejected)),
+                    };
+                    active.effects.replies.push(reply);
+                }
+            }
+        }
+    }
+
+    /// Asks the agenda and does what it says, until it says nothing more.
+    fn follow_agenda(&mut self, active: &mut Active, bench: &mut Bench<'_>) -> Asked {
+        for _ in 0..ROUNDS_MAX {
+            let (tasks, wake) = tasks(&active.definition.plan, &active.state, self.at);
+            self.stops.clear();
+            self.waiting.clear();
+            let mut moved = false;
+            for task in &tasks {
+                moved |= self.obey(active, bench, task);
+            }
+            if !moved {
+                return Asked { idle: tasks.is_empty(), wake };
+            }
+        }
+        panic!("the agenda of saga {} asks for more after {ROUNDS_MAX} rounds", active.state.id);
+    }
+
+    fn obey(&mut self, active: &mut Active, bench: &mut Bench<'_>, task: &Task) -> bool {
+        match task {
+            Task::Tick => self.decide(active, Command::Tick).unwrap_or(false),
+            Task::Stop { action } => {
+                self.stops.push(action.clone());
+                false
+            }
+            Task::Start { .. } | Task::Query { .. } if bench.draining => false,
+            Task::Start { action, attempt, .. } => self.send(active, bench, action, Sent::Attempt(*attempt)),
+            Task::Query { action, query, fence_through } => {
+                let what = Sent::Query { query: *query, fence_through: *fence_through };
+                self.send(active, bench, action, what)
+            }
+        }
+    }
+
+    /// Takes a permit, builds the input, journals the intent. Says whether anything was decided.
+    fn send(&mut self, active: &mut Active, bench: &mut Bench<'_>, action: &ActionId, what: Sent) -> bool {
+        if !bench.permits.take(active.state.id, action) {
+            self.waiting.push(action.clone());
+            return false;
+        }
+        active.permits += 1;
+        let moved = match (prepare(active, action), what) {
+            (Ok(input), Sent::Attempt(_)) => {
+                let begin = Command::Begin { action: action.clone(), input: input.shaped.clone() };
+                let began = self.decide(active, begin).unwrap_or(false);
+                return self.keep_or_give_back(active, bench, began, action, what, input);
+            }
+            (Ok(input), Sent::Query { .. }) => {
+                let began =
+                    self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
+                return self.keep_or_give_back(active, bench, began, action, what, input);
+            }
+            (Err(problem), Sent::Attempt(_)) => {
+                let failure = input_failure(&problem);
+                self.decide(active, Command::InputFailed { action: action.clone(), failure }).unwrap_or(false)
+            }
+            (Err(problem), Sent::Query { query, .. }) => {
+                let failure = input_failure(&problem);
+                let began =
+                    self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
+                let failed = Command::QueryFailed { action: action.clone(), query, failure };
+                began && self.decide(active, failed).unwrap_or(false)
+            }
+        };
+        give_back(active, bench);
+        moved
+    }
+
+    fn keep_or_give_back(
+        &mut self,
+        active: &mut Active,
+        bench: &mut Bench<'_>,
+        began: bool,
+        action: &ActionId,
+        what: Sent,
+        input: Prepared,
+    ) -> bool {
+        if began {
+            active.effects.sends.push(Send { action: action.clone(), what, input });
+        } else {
+            give_back(active, bench);
+        }
+        began
+    }
+}
+
+fn give_back(active: &mut Active, bench: &mut Bench<'_>) {
+    active.permits -= 1;
+    bench.granted.extend(bench.permits.give_back());
+}
+
+/// Builds the typed input.
+fn prepare(active: &Active, action: &ActionId) -> Result<Prepared, InputProblem> {
+    let plan = &active.definition.plan;
+    let ix = plan.find(&action.step).expect("the agenda names actions of its own plan");
+    let values = Values { plan, state: &active.state };
+    active.definition.nodes[ix.0].prepare(values, active.state.step(ix).shaped.as_ref())
+}
+
+fn input_failure(problem: &InputProblem) -> Failure {
+    Failure {
+        kind: FailureKind::Persistent,
+        code: "input".to_owned(),
+        message: problem.to_string(),
+        rule: "input".to_owned(),
+        classifier: "engine/1".to_owned(),
+        hint: None,
+    }
+}
+
+/// When to look again. A time that has passed although nothing was left to do cannot be right; looking again
+/// a second later keeps such a saga visible without spinning.
+fn later(wake: &Wake, at: Timestamp) -> Timestamp {
+    if wake.at > at {
+        return wake.at;
+    }
+    tracing::error!(why = ?wake.why, "a time has come and the agenda has nothing to do");
+    at + std::time::Duration::from_secs(1)
+}
+
+/// Gives an idle saga up in this very commit, if memory is scarce and it will sleep long.
+fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
+    let after = bench.release_after?;
+    let Effects { sends, .. } = &active.effects;
+    let busy = !sends.is_empty() || !active.flights.is_empty() || !active.inbox.is_empty();
+    if busy || !asked.idle || active.state.phase.is_ended() {
+        return None;
+    }
+    match &asked.wake {
+        Some(wake) if wake.at < after => None,
+        wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),
+    }
+}
