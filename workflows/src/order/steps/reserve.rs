@@ -1,0 +1,78 @@
+//! The goods are set aside.
+
+use std::sync::Arc;
+
+use amends::prelude::{
+    ByQuery, Compensate, CompensationError, Contract, Finding, Forward, QueryError, Reconcile,
+    ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
+};
+
+use crate::order::OrderPlaced;
+use crate::ports::{Call, Inventory, OutOfStock, Reservation, Reserve};
+use crate::rules::{self, WAREHOUSE};
+
+/// Sets all goods of the order aside, or none. The warehouse keeps a barrier and can be asked, so what became
+/// of a lost answer is settled by query, forward and back.
+pub struct ReserveStock {
+    inventory: Arc<dyn Inventory>,
+}
+
+impl ReserveStock {
+    /// From this warehouse.
+    pub fn new(inventory: Arc<dyn Inventory>) -> Self {
+        Self { inventory }
+    }
+}
+
+impl Step for ReserveStock {
+    type Input = OrderPlaced;
+    type Output = Reservation;
+    type Refusal = OutOfStock;
+    type Settle = ByQuery;
+
+    fn contract(&self) -> Contract {
+        self.inventory.contract()
+    }
+
+    async fn run(&self, cx: &StepContext, order: OrderPlaced) -> Result<Reservation, StepError<OutOfStock>> {
+        let ask = Reserve { order: order.order().clone(), lines: order.stock_lines() };
+        let answer = self.inventory.reserve(&Call::of(cx), &ask).await;
+        rules::forward(cx, &WAREHOUSE, "reserve", answer)
+    }
+}
+
+impl Reconcile for ReserveStock {
+    async fn reconcile(
+        &self,
+        cx: &StepContext,
+        _: OrderPlaced,
+    ) -> Result<Finding<Reservation, OutOfStock>, QueryError> {
+        rules::query(&WAREHOUSE, "reservation", self.inventory.reservation(&Call::of(cx)).await)
+    }
+}
+
+impl Compensate for ReserveStock {
+    type UndoSettle = ByQuery;
+
+    async fn compensate(
+        &self,
+        cx: &StepContext,
+        order: OrderPlaced,
+        _: Forward<Reservation>,
+    ) -> Result<Undo, CompensationError> {
+        // Whatever is known of the reservation, the warehouse finds it by the forward request id: made, it is
+        // released; in doubt, it is released or closed out for ever. So all cases of `Forward` are one.
+        let answer = self.inventory.release(&Call::of(cx), order.order()).await;
+        rules::backward(&WAREHOUSE, "release", answer)
+    }
+}
+
+impl ReconcileCompensation for ReserveStock {
+    async fn reconcile_compensation(
+        &self,
+        cx: &StepContext,
+        _: OrderPlaced,
+    ) -> Result<UndoFinding, QueryError> {
+        rules::query(&WAREHOUSE, "released", self.inventory.released(&Call::of(cx)).await)
+    }
+}
