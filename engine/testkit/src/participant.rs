@@ -1,0 +1,378 @@
+//! A participant that does what a test tells it to, and writes down what really happened.
+
+mod script;
+mod step;
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use amends::authoring::{
+    CompensationError, Finding, Payload, QueryError, StepContext, StepError, Undo, UndoFinding,
+};
+use amends_core::{Json, RequestId, Timestamp};
+
+use crate::ledger::Ledger;
+pub use script::{CallPlan, QueryPlan, Script, UndoPlan};
+pub use step::ParticipantStep;
+
+/// A participant for an author's fakes: it takes effect in memory, keeps the [`Ledger`], and misbehaves as its
+/// scripts say. Clones are the same participant; it lives on when the engine dies.
+///
+/// *When to use*: call [`Participant::call`], [`Participant::undo`] and the queries from the step's own
+/// methods, or let [`Participant::step`] be the whole step.
+///
+/// *Guarantees*: with a barrier (the default) it behaves as semantics §7 asks: it repeats its answer instead
+/// of its effect, fences, and refuses what comes after its compensation. [`Participant::naive`] does none of
+/// that: every call takes effect.
+pub struct Participant<I, O, R>(Arc<Inner<I, O, R>>);
+
+struct Inner<I, O, R> {
+    name: Arc<str>,
+    ledger: Ledger,
+    barrier: bool,
+    latency: Duration,
+    answer: Box<dyn Fn(&I) -> O + Send + Sync>,
+    calls: Script<CallPlan<R>>,
+    undos: Script<UndoPlan>,
+    queries: Script<QueryPlan<O>>,
+    undo_queries: Script<QueryPlan<()>>,
+    rows: Mutex<BTreeMap<RequestId, Row<O, R>>>,
+}
+
+/// What is kept of one forward request.
+struct Row<O, R> {
+    digest: Option<[u8; 32]>,
+    fenced: u32,
+    compensated: Option<(Undo, Timestamp)>,
+    kept: Option<(Kept<O, R>, Timestamp)>,
+    /// Effects that are in place.
+    in_place: Vec<O>,
+}
+
+#[derive(Clone)]
+enum Kept<O, R> {
+    Done(O),
+    Partial(O),
+    Refused(R),
+}
+
+impl<O, R> Default for Row<O, R> {
+    fn default() -> Self {
+        Self { digest: None, fenced: 0, compensated: None, kept: None, in_place: Vec::new() }
+    }
+}
+
+impl<I, O, R> Clone for Participant<I, O, R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// What a request brings about when it arrives.
+#[derive(Clone)]
+enum Fate<R> {
+    Done,
+    Partial,
+    Refused(R),
+}
+
+impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
+    /// A participant with a barrier that answers with `answer` and takes effect by it.
+    pub fn new(ledger: &Ledger, name: &str, answer: impl Fn(&I) -> O + Send + Sync + 'static) -> Self {
+        Self::build(ledger, name, true, Duration::ZERO, answer)
+    }
+
+    /// A participant without a barrier: every call takes effect, whatever its request id.
+    pub fn naive(ledger: &Ledger, name: &str, answer: impl Fn(&I) -> O + Send + Sync + 'static) -> Self {
+        Self::build(ledger, name, false, Duration::ZERO, answer)
+    }
+
+    /// A participant with a barrier whose every call takes so long; the effect is at its end.
+    pub fn slow(
+        ledger: &Ledger,
+        name: &str,
+        latency: Duration,
+        answer: impl Fn(&I) -> O + Send + Sync + 'static,
+    ) -> Self {
+        Self::build(ledger, name, true, latency, answer)
+    }
+
+    fn build(
+        ledger: &Ledger,
+        name: &str,
+        barrier: bool,
+        latency: Duration,
+        answer: impl Fn(&I) -> O + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            name: name.into(),
+            ledger: ledger.clone(),
+            barrier,
+            latency,
+            answer: Box::new(answer),
+            calls: Script::new(),
+            undos: Script::new(),
+            queries: Script::new(),
+            undo_queries: Script::new(),
+            rows: Mutex::default(),
+        }))
+    }
+
+    /// The script of its forward calls.
+    pub fn on_call(&self) -> &Script<CallPlan<R>> {
+        &self.0.calls
+    }
+
+    /// The script of its compensations.
+    pub fn on_undo(&self) -> &Script<UndoPlan> {
+        &self.0.undos
+    }
+
+    /// The script of the queries about forward calls.
+    pub fn on_query(&self) -> &Script<QueryPlan<O>> {
+        &self.0.queries
+    }
+
+    /// The script of the queries about compensations.
+    pub fn on_undo_query(&self) -> &Script<QueryPlan<()>> {
+        &self.0.undo_queries
+    }
+
+    /// The next call is refused.
+    pub fn refuse_next(&self, refusal: R) {
+        self.0.calls.next(CallPlan::Refuse(refusal));
+    }
+
+    /// What is in place: every effect that was not undone, in no particular order.
+    pub fn in_place(&self) -> Vec<O> {
+        self.0.ledger.catch_up();
+        self.0.rows().values().flat_map(|row| row.in_place.iter().cloned()).collect()
+    }
+
+    /// A forward call arrives.
+    ///
+    /// # Errors
+    /// As its script says, and as a barrier answers.
+    pub async fn call(&self, cx: &StepContext, input: &I) -> Result<O, StepError<R>> {
+        let inner = &self.0;
+        let plan = inner.calls.take(cx.business_key());
+        inner.take_time(cx).await;
+        inner.ledger.catch_up();
+        let arrive = |fate: Fate<R>| inner.arrive(cx, inner.digest(input), (inner.answer)(input), fate);
+        match plan.unwrap_or(CallPlan::Succeed) {
+            CallPlan::Succeed => arrive(Fate::Done),
+            CallPlan::Refuse(refusal) => arrive(Fate::Refused(refusal)),
+            CallPlan::Partial => arrive(Fate::Partial),
+            CallPlan::Transient => Err(StepError::transient("unavailable", "try again")),
+            CallPlan::Persistent => Err(StepError::persistent("forbidden", "it will not heal by itself")),
+            CallPlan::Hang => pending().await,
+            CallPlan::LoseRequest => Err(lost()),
+            CallPlan::LoseReply => {
+                let _ = arrive(Fate::Done);
+                Err(lost())
+            }
+            CallPlan::ApplyLate(delay) => {
+                let (late, cx) = (self.clone(), cx.clone());
+                let (digest, output) = (inner.digest(input), (inner.answer)(input));
+                inner.ledger.later(delay, move || {
+                    let _ = late.0.arrive(&cx, digest, output, Fate::Done);
+                });
+                Err(lost())
+            }
+        }
+    }
+
+    /// A compensation arrives.
+    ///
+    /// # Errors
+    /// As its script says.
+    pub async fn undo(&self, cx: &StepContext) -> Result<Undo, CompensationError> {
+        let inner = &self.0;
+        let plan = inner.undos.take(cx.business_key());
+        inner.take_time(cx).await;
+        inner.ledger.catch_up();
+        let lost = || CompensationError::unknown("reply-lost", "nobody answered");
+        match plan.unwrap_or(UndoPlan::Undo) {
+            UndoPlan::Undo => Ok(inner.arrive_undo(cx)),
+            UndoPlan::DoNothing => Ok(Undo::Undone),
+            UndoPlan::Transient => Err(CompensationError::transient("unavailable", "try again")),
+            UndoPlan::Persistent => {
+                Err(CompensationError::persistent("forbidden", "it will not heal by itself"))
+            }
+            UndoPlan::Hang => pending().await,
+            UndoPlan::LoseRequest => Err(lost()),
+            UndoPlan::LoseReply => {
+                inner.arrive_undo(cx);
+                Err(lost())
+            }
+            UndoPlan::ApplyLate(delay) => {
+                let (late, cx) = (self.clone(), cx.clone());
+                inner.ledger.later(delay, move || {
+                    late.0.arrive_undo(&cx);
+                });
+                Err(lost())
+            }
+        }
+    }
+
+    /// A query about a forward call arrives.
+    ///
+    /// # Errors
+    /// As its script says.
+    pub async fn query(&self, cx: &StepContext) -> Result<Finding<O, R>, QueryError> {
+        let inner = &self.0;
+        inner.ledger.catch_up();
+        inner.ledger.queried(&inner.name, cx);
+        match inner.queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
+            QueryPlan::Truth => Ok(inner.find(cx, inner.ledger.clock().now(), cx.fence_through())),
+            QueryPlan::Lag(lag) => Ok(inner.find(cx, inner.ledger.clock().now() - lag, None)),
+            QueryPlan::SayAbsent => Ok(Finding::Absent),
+            QueryPlan::SayInProgress => Ok(Finding::InProgress),
+            QueryPlan::SayApplied(output) => Ok(Finding::Applied(output)),
+            QueryPlan::Fail => Err(QueryError::new("unavailable", "the query failed")),
+            QueryPlan::Hang => pending().await,
+        }
+    }
+
+    /// A query about a compensation arrives.
+    ///
+    /// # Errors
+    /// As its script says.
+    pub async fn query_undo(&self, cx: &StepContext) -> Result<UndoFinding, QueryError> {
+        let inner = &self.0;
+        inner.ledger.catch_up();
+        inner.ledger.queried(&inner.name, cx);
+        let now = inner.ledger.clock().now();
+        match inner.undo_queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
+            QueryPlan::Truth => Ok(inner.find_undo(cx, now)),
+            QueryPlan::Lag(lag) => Ok(inner.find_undo(cx, now - lag)),
+            QueryPlan::SayAbsent => Ok(UndoFinding::Absent),
+            QueryPlan::SayInProgress => Ok(UndoFinding::InProgress),
+            QueryPlan::SayApplied(()) => Ok(UndoFinding::Undone),
+            QueryPlan::Fail => Err(QueryError::new("unavailable", "the query failed")),
+            QueryPlan::Hang => pending().await,
+        }
+    }
+}
+
+fn lost<R>() -> StepError<R> {
+    StepError::unknown("reply-lost", "nobody answered")
+}
+
+impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
+    async fn take_time(&self, cx: &StepContext) {
+        if !self.latency.is_zero() {
+            cx.clock().sleep_until(cx.clock().now() + self.latency).await;
+        }
+    }
+
+    fn digest(&self, input: &I) -> Option<[u8; 32]> {
+        Json::encode(input).ok()?.canonical_digest().ok()
+    }
+
+    /// The forward rules of a barrier, in their order; without one, the last alone.
+    fn arrive(
+        &self,
+        cx: &StepContext,
+        digest: Option<[u8; 32]>,
+        output: O,
+        fate: Fate<R>,
+    ) -> Result<O, StepError<R>> {
+        self.ledger.called(&self.name, cx);
+        let now = self.ledger.clock().now();
+        let mut rows = self.rows();
+        let row = rows.entry(cx.request_id()).or_default();
+        if self.barrier {
+            if row.digest.is_some() && row.digest != digest {
+                let problem = amends::authoring::Problem::new("mismatch", "other parameters are kept");
+                return Err(StepError::Mismatch(problem));
+            }
+            if row.compensated.is_some() {
+                return Err(StepError::Fenced { through: u32::MAX });
+            }
+            if let Some((kept, _)) = &row.kept {
+                return kept.clone().answer();
+            }
+            if cx.attempt() <= row.fenced {
+                return Err(StepError::Fenced { through: row.fenced });
+            }
+        }
+        let kept = match fate {
+            Fate::Done => Kept::Done(output.clone()),
+            Fate::Partial => Kept::Partial(output.clone()),
+            Fate::Refused(refusal) => Kept::Refused(refusal),
+        };
+        row.digest = digest;
+        row.kept = Some((kept.clone(), now));
+        if !matches!(kept, Kept::Refused(_)) {
+            row.in_place.push(output);
+            self.ledger.took_effect(&self.name, cx);
+        }
+        kept.answer()
+    }
+
+    /// The compensation's rules of a barrier; without one, whatever was ever done is undone again.
+    fn arrive_undo(&self, cx: &StepContext) -> Undo {
+        self.ledger.called(&self.name, cx);
+        let now = self.ledger.clock().now();
+        let mut rows = self.rows();
+        let row = rows.entry(cx.forward_request_id()).or_default();
+        if self.barrier
+            && let Some((undo, _)) = row.compensated
+        {
+            return undo;
+        }
+        let done = matches!(row.kept, Some((Kept::Done(_) | Kept::Partial(_), _)));
+        let undo = if done { Undo::Undone } else { Undo::NothingToUndo };
+        row.compensated = Some((undo, now));
+        if done {
+            row.in_place.pop();
+            self.ledger.took_effect(&self.name, cx);
+        }
+        undo
+    }
+
+    fn find(&self, cx: &StepContext, as_of: Timestamp, fence: Option<u32>) -> Finding<O, R> {
+        let mut rows = self.rows();
+        let row = rows.entry(cx.request_id()).or_default();
+        match &row.kept {
+            Some((kept, at)) if *at <= as_of => match kept.clone() {
+                Kept::Done(output) => Finding::Applied(output),
+                Kept::Partial(output) => Finding::Partial(Some(output)),
+                Kept::Refused(refusal) => Finding::Refused(refusal),
+            },
+            _ => match fence.filter(|_| self.barrier) {
+                Some(through) => {
+                    row.fenced = row.fenced.max(through);
+                    Finding::Fenced { through: row.fenced }
+                }
+                None => Finding::Absent,
+            },
+        }
+    }
+
+    fn find_undo(&self, cx: &StepContext, as_of: Timestamp) -> UndoFinding {
+        let rows = self.rows();
+        match rows.get(&cx.forward_request_id()).and_then(|row| row.compensated) {
+            Some((Undo::Undone, at)) if at <= as_of => UndoFinding::Undone,
+            Some((Undo::NothingToUndo, at)) if at <= as_of => UndoFinding::NothingToUndo,
+            _ => UndoFinding::Absent,
+        }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, BTreeMap<RequestId, Row<O, R>>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<O: Payload, R> Kept<O, R> {
+    fn answer(self) -> Result<O, StepError<R>> {
+        match self {
+            Self::Done(output) => Ok(output),
+            Self::Partial(output) => Err(StepError::Partial(Json::encode(&output).ok())),
+            Self::Refused(refusal) => Err(StepError::Refused(refusal)),
+        }
+    }
+}

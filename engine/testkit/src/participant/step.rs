@@ -1,0 +1,108 @@
+//! A whole step that calls a participant and does nothing else.
+
+use std::marker::PhantomData;
+
+use amends::authoring::{
+    ByOperator, Compensate, CompensationError, Contract, Finding, Forward, NoEffect, Payload, QueryError,
+    Reconcile, ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
+};
+
+use super::Participant;
+
+/// A step that calls a [`Participant`] and does nothing else: a saga to try laws on, without writing structs.
+///
+/// `S` and `U` are how its unknown outcomes are settled, its own and its compensation's.
+pub struct ParticipantStep<S, U, I, O, R> {
+    participant: Participant<I, O, R>,
+    contract: Contract,
+    of: PhantomData<fn() -> (S, U)>,
+}
+
+impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
+    /// The step of this participant: `stock.step::<ByQuery, ByRepeating>()`.
+    pub fn step<S, U>(&self) -> ParticipantStep<S, U, I, O, R> {
+        ParticipantStep { participant: self.clone(), contract: Contract::default(), of: PhantomData }
+    }
+
+    /// The read of this participant.
+    pub fn read(&self) -> ParticipantStep<NoEffect, ByOperator, I, O, R> {
+        self.step()
+    }
+}
+
+impl<S, U, I, O, R> ParticipantStep<S, U, I, O, R> {
+    /// What the participant promises.
+    #[must_use]
+    pub fn contract(mut self, contract: Contract) -> Self {
+        self.contract = contract;
+        self
+    }
+}
+
+impl<S, U, I, O, R> Step for ParticipantStep<S, U, I, O, R>
+where
+    S: 'static,
+    U: 'static,
+    I: Payload,
+    O: Payload + Clone,
+    R: Payload + Clone,
+{
+    type Input = I;
+    type Output = O;
+    type Refusal = R;
+    type Settle = S;
+
+    fn contract(&self) -> Contract {
+        self.contract.clone()
+    }
+
+    async fn run(&self, cx: &StepContext, input: I) -> Result<O, StepError<R>> {
+        self.participant.call(cx, &input).await
+    }
+}
+
+impl<S, U, I, O, R> Compensate for ParticipantStep<S, U, I, O, R>
+where
+    S: 'static,
+    U: 'static,
+    I: Payload,
+    O: Payload + Clone,
+    R: Payload + Clone,
+{
+    type UndoSettle = U;
+
+    async fn compensate(
+        &self,
+        cx: &StepContext,
+        _input: I,
+        _forward: Forward<O>,
+    ) -> Result<Undo, CompensationError> {
+        self.participant.undo(cx).await
+    }
+}
+
+impl<S, U, I, O, R> Reconcile for ParticipantStep<S, U, I, O, R>
+where
+    S: 'static,
+    U: 'static,
+    I: Payload,
+    O: Payload + Clone,
+    R: Payload + Clone,
+{
+    async fn reconcile(&self, cx: &StepContext, _input: I) -> Result<Finding<O, R>, QueryError> {
+        self.participant.query(cx).await
+    }
+}
+
+impl<S, U, I, O, R> ReconcileCompensation for ParticipantStep<S, U, I, O, R>
+where
+    S: 'static,
+    U: 'static,
+    I: Payload,
+    O: Payload + Clone,
+    R: Payload + Clone,
+{
+    async fn reconcile_compensation(&self, cx: &StepContext, _input: I) -> Result<UndoFinding, QueryError> {
+        self.participant.query_undo(cx).await
+    }
+}

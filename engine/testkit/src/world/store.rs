@@ -1,0 +1,197 @@
+//! The store as a world sees it: a real one, watched, behind which the process can die at a chosen commit.
+
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use amends::memory::MemoryStore;
+use amends::ports::{
+    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
+    Verdict, WorkItemRow,
+};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+/// On which side of a commit the process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Before it is durable: nothing of it was written.
+    Before,
+    /// After it is durable, before the engine sees the answer.
+    After,
+}
+
+/// A store that counts commits, tells which sagas moved, and ends the process where it was told to.
+///
+/// A dead process makes no further store call: every call of it is left hanging until its runtime is dropped.
+#[derive(Clone)]
+pub(crate) struct WatchedStore {
+    inner: MemoryStore,
+    watch: Arc<Watch>,
+}
+
+/// What is known of the store beside what it keeps.
+#[derive(Default)]
+struct Watch {
+    seen: Mutex<Seen>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Seen {
+    commits: u64,
+    crash: Option<(u64, Side)>,
+    dead: bool,
+    moved: BTreeSet<SagaId>,
+}
+
+impl WatchedStore {
+    pub(crate) fn new() -> Self {
+        Self { inner: MemoryStore::new(), watch: Arc::default() }
+    }
+
+    /// Commits submitted since the world began.
+    pub(crate) fn commits(&self) -> u64 {
+        self.seen().commits
+    }
+
+    /// The process will die at commit `n`.
+    pub(crate) fn crash_at(&self, n: u64, side: Side) {
+        self.seen().crash = Some((n, side));
+    }
+
+    /// Has the process died at a commit?
+    pub(crate) fn is_dead(&self) -> bool {
+        self.seen().dead
+    }
+
+    /// A new process begins on what the last one left.
+    pub(crate) fn process_begins(&self) {
+        self.seen().dead = false;
+    }
+
+    /// The sagas with new transitions since this was last asked.
+    pub(crate) fn take_moved(&self) -> BTreeSet<SagaId> {
+        std::mem::take(&mut self.seen().moved)
+    }
+
+    /// Returns once a saga has moved or the process has died, at once if that is so already.
+    pub(crate) async fn changed(&self) {
+        loop {
+            let notified = self.watch.changed.notified();
+            {
+                let seen = self.seen();
+                if seen.dead || !seen.moved.is_empty() {
+                    return;
+                }
+            }
+            notified.await;
+        }
+    }
+
+    /// Returns once the process has died.
+    pub(crate) async fn died(&self) {
+        loop {
+            let notified = self.watch.changed.notified();
+            if self.is_dead() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.watch.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn die(&self) {
+        self.seen().dead = true;
+        self.watch.changed.notify_waiters();
+    }
+
+    async fn alive(&self) {
+        if self.is_dead() {
+            pending::<()>().await;
+        }
+    }
+}
+
+#[async_trait]
+impl SagaStore for WatchedStore {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.alive().await;
+        self.inner.join(incarnation, node, now).await
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        self.alive().await;
+        let crash = {
+            let mut seen = self.seen();
+            seen.commits += 1;
+            seen.crash.filter(|(at, _)| *at == seen.commits).map(|(_, side)| side)
+        };
+        if crash == Some(Side::Before) {
+            self.die();
+            self.alive().await;
+        }
+        let verdicts = self.inner.commit(incarnation, batch).await?;
+        self.seen().moved.extend(batch.iter().map(|commit| commit.saga));
+        if crash == Some(Side::After) {
+            self.die();
+            self.alive().await;
+        }
+        self.watch.changed.notify_waiters();
+        Ok(verdicts)
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        self.alive().await;
+        self.inner.claim(claim).await
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.alive().await;
+        self.inner.load(sagas).await
+    }
+
+    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault> {
+        self.alive().await;
+        self.inner.set_aside(saga, reason, now).await?;
+        self.seen().moved.insert(saga);
+        self.watch.changed.notify_waiters();
+        Ok(())
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.alive().await;
+        self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl SagaQuery for WatchedStore {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.inner.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.inner.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.inner.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.inner.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.inner.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.inner.counts().await
+    }
+}
