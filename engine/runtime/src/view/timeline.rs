@@ -11,11 +11,23 @@ use crate::worker::{kind_word, reason_text};
 /// One line per fact.
 pub(super) fn text(journal: &[Transition], from: Timestamp) -> String {
     let mut text = String::new();
+    let mut owner = None;
     for transition in journal {
         let at = transition.at;
         for event in &transition.events {
+            let line = match event {
+                JournalEvent::Claimed { incarnation } if owner == Some(*incarnation) => {
+                    "taken up again".to_owned()
+                }
+                event => line(event, at),
+            };
             let since = at.since(from);
-            let _ = writeln!(text, "+{}.{:03}s {}", since.as_secs(), since.subsec_millis(), line(event, at));
+            let _ = writeln!(text, "+{}.{:03}s {line}", since.as_secs(), since.subsec_millis());
+            owner = match event {
+                JournalEvent::SagaStarted(started) => Some(started.owner),
+                JournalEvent::Claimed { incarnation } => Some(*incarnation),
+                _ => owner,
+            };
         }
     }
     text

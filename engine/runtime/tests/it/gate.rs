@@ -1,0 +1,141 @@
+//! A store whose commits a test can hold up, lose, or answer otherwise: the outside of the engine, not a part
+//! of it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
+use amends::memory::MemoryStore;
+use amends::ports::{
+    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
+    Verdict, WorkItemRow,
+};
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+#[derive(Clone)]
+pub(crate) struct GatedStore {
+    pub(crate) inner: MemoryStore,
+    /// One permit per batch that may go on. Open at first.
+    pub(crate) gate: Arc<Semaphore>,
+    /// So many commits take effect and their answers are lost.
+    pub(crate) lost_answers: Arc<AtomicU32>,
+    /// So many commits do not reach the store.
+    pub(crate) unreachable: Arc<AtomicU32>,
+    /// The next transition with this sequence is answered `Occupied` and not written.
+    pub(crate) occupy: Arc<Mutex<Option<u64>>>,
+    /// The next transition with this sequence is answered `Unstorable` and not written.
+    pub(crate) refuse: Arc<Mutex<Option<u64>>>,
+    /// Journals of this key come back with a broken row.
+    pub(crate) broken_key: Arc<Mutex<Option<String>>>,
+}
+
+impl GatedStore {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: MemoryStore::new(),
+            gate: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+            lost_answers: Arc::default(),
+            unreachable: Arc::default(),
+            occupy: Arc::default(),
+            refuse: Arc::default(),
+            broken_key: Arc::default(),
+        })
+    }
+
+    /// From now on batches wait, until permits are added.
+    pub(crate) fn close(&self) {
+        self.gate.forget_permits(Semaphore::MAX_PERMITS);
+    }
+
+    pub(crate) fn open(&self) {
+        self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+}
+
+fn take_one(count: &AtomicU32) -> bool {
+    count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok()
+}
+
+fn take_if(slot: &Mutex<Option<u64>>, seq: u64) -> bool {
+    slot.lock().unwrap().take_if(|wanted| *wanted == seq).is_some()
+}
+
+#[async_trait]
+impl SagaStore for GatedStore {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.inner.join(incarnation, node, now).await
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        self.gate.acquire().await.expect("the gate is never taken away").forget();
+        if take_one(&self.unreachable) {
+            return Err(Fault::Unavailable("the test says so".to_owned()));
+        }
+        let mut verdicts = Vec::new();
+        for commit in batch {
+            let seq = commit.journal.seq;
+            if take_if(&self.occupy, seq) {
+                verdicts.push(Verdict::Occupied { by: TransitionId(Default::default()) });
+            } else if take_if(&self.refuse, seq) {
+                verdicts.push(Verdict::Unstorable { reason: "the test says so".to_owned() });
+            } else {
+                verdicts.extend(self.inner.commit(incarnation, std::slice::from_ref(commit)).await?);
+            }
+        }
+        if take_one(&self.lost_answers) {
+            return Err(Fault::Unavailable("the answer was lost".to_owned()));
+        }
+        Ok(verdicts)
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        self.inner.claim(claim).await
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        let mut loaded = self.inner.load(sagas).await?;
+        let broken = self.broken_key.lock().unwrap().clone();
+        for saga in &mut loaded {
+            if broken.as_deref() == Some(&*saga.row.key) {
+                saga.journal[0].events = "[{\"NobodyKnows\":{}}]".to_owned();
+            }
+        }
+        Ok(loaded)
+    }
+
+    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault> {
+        self.inner.set_aside(saga, reason, now).await
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl SagaQuery for GatedStore {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.inner.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.inner.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.inner.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.inner.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.inner.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.inner.counts().await
+    }
+}

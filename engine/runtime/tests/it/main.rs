@@ -1,0 +1,13 @@
+//! The engine on the store in memory, under virtual time.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod gate;
+mod workflow;
+
+mod calls;
+mod happy;
+mod operators;
+mod restart;
+mod starts;
+mod store;
+mod turning;

@@ -1,0 +1,116 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::core::Json;
+use amends::core::event::Trigger;
+use amends::core::{JournalEvent, Timestamp};
+use amends::engine::SagaStartError;
+use amends::memory::MemoryStore;
+use amends::ports::SagaQuery;
+use amends::{Engine, Limits, Outcome, SagaHandle, StartOptions};
+use tokio::sync::Semaphore;
+
+use crate::workflow::{Log, begin, chain, done, engine, limited, pass, step, workflow};
+
+async fn start(engine: &Engine, key: &str, input: &str) -> Result<SagaHandle, SagaStartError> {
+    engine.start_json("w", key, Json::parse(input).unwrap(), StartOptions::default()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_key_and_input_are_the_same_saga() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let first = start(&engine, "k", r#"{"amount": 100, "to": "x"}"#).await.unwrap();
+    let again = start(&engine, "k", r#"{ "to":"x","amount":100 }"#).await.unwrap();
+    assert_eq!(first.id(), again.id());
+    assert!(matches!(again.outcome().await, Ok(Outcome::Completed(_))));
+    let after_its_end = start(&engine, "k", r#"{"amount": 100, "to": "x"}"#).await.unwrap();
+    assert_eq!(after_its_end.id(), first.id());
+    assert_eq!(log.lines(), ["a", "b", "c", "d"]);
+    assert_eq!(store.stats().saga_inserts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_start_twice_at_one_instant_is_one_saga() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let (first, second) = tokio::join!(start(&engine, "k", "1"), start(&engine, "k", "1"));
+    assert_eq!(first.unwrap().id(), second.unwrap().id());
+    assert_eq!(store.stats().saga_inserts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_key_with_another_input_is_a_conflict_that_names_both() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let first = start(&engine, "k", "100").await.unwrap();
+    let error = start(&engine, "k", "100.0").await.unwrap_err();
+    let SagaStartError::Conflict { standing, input_digest } = &error else { panic!("{error}") };
+    assert_eq!(standing.id, first.id());
+    assert_eq!(*input_digest, Json::parse("100.0").unwrap().canonical_digest().unwrap());
+    assert_ne!(*input_digest, standing.input_digest);
+    assert!(matches!(first.outcome().await, Ok(Outcome::Completed(_))), "the saga is untouched");
+}
+
+#[tokio::test(start_paused = true)]
+async fn unusable_starts_are_refused_at_the_door() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let refused = |error: Result<SagaHandle, SagaStartError>| error.unwrap_err().to_string();
+    let huge = format!("\"{}\"", "x".repeat(1 << 20));
+    assert!(refused(start(&engine, "k", &huge).await).contains("larger than"));
+    assert!(refused(start(&engine, "k", "\"\\u0000\"").await).contains("NUL"));
+    assert!(refused(start(&engine, "k", r#"{"a":1,"a":2}"#).await).contains("duplicate key `a`"));
+    assert!(refused(start(&engine, "", "1").await).contains("a key has"));
+    let other = engine.start_json("other", "k", Json::parse("1").unwrap(), StartOptions::default()).await;
+    assert!(matches!(other, Err(SagaStartError::NotRegistered(name)) if name == "other"));
+    assert_eq!(store.counts().await.unwrap().sagas, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trigger_and_the_events_own_time_are_recorded() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let trigger = Trigger {
+        source: "orders.jsonl".to_owned(),
+        position: Some("line 3".to_owned()),
+        event_id: None,
+        event_type: None,
+        event_version: None,
+    };
+    let occurred_at = Some(Timestamp(17));
+    let options = StartOptions { occurred_at, trigger: Some(trigger.clone()) };
+    let saga = engine.start_json("w", "k", Json::parse("1").unwrap(), options).await.unwrap();
+    let view = saga.view().await.unwrap();
+    let JournalEvent::SagaStarted(started) = &view.journal()[0].events[0] else { panic!("the first fact") };
+    assert_eq!((started.occurred_at, started.trigger.as_ref()), (Timestamp(17), Some(&trigger)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_finds_no_room_waits_with_its_caller() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let go = Arc::new(Semaphore::new(0));
+    let held = go.clone();
+    let waits = step("a", &log).runs(move |_| {
+        let go = held.clone();
+        async move {
+            go.acquire().await.unwrap().forget();
+            done()
+        }
+    });
+    let limits = Limits { max_active: 2, starts_waiting_max: 1, ..Limits::default() };
+    let engine = limited(&store, &workflow(vec![waits]), limits).await;
+    let mut starts = Vec::new();
+    for n in 0..6 {
+        let engine = engine.clone();
+        starts.push(tokio::spawn(async move { begin(&engine, &n.to_string()).await }));
+    }
+    for (let_go, in_store) in [(0, 2), (1, 3), (2, 5), (3, 6)] {
+        go.add_permits(let_go);
+        pass(Duration::from_secs(5)).await;
+        assert_eq!(store.counts().await.unwrap().sagas, in_store, "after {let_go} more were let go");
+    }
+    for start in starts {
+        assert!(matches!(start.await.unwrap().outcome().await, Ok(Outcome::Completed(_))));
+    }
+}
