@@ -212,18 +212,14 @@ fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding) -> Next {
 
 /// A plan for every action that a takeover left without one.
 pub(super) fn plan_undecided(s: &mut Scribe<'_>, failure: &Failure) {
-    let undecided: Vec<ActionId> = s
-        .state
-        .actions(s.plan)
-        .filter(|(_, a)| match (a.stage, a.settling.map(|settling| settling.plan)) {
-            (Stage::Reconciling, Some(SettlePlan::Undecided)) => true,
-            (Stage::RetryScheduled, _) => a.retry_at.is_none(),
-            _ => false,
-        })
-        .map(|(id, _)| id)
-        .collect();
+    let undecided: Vec<ActionId> =
+        s.state.actions(s.plan).filter(|(_, a)| is_undecided(a)).map(|(id, _)| id).collect();
     for action in undecided {
         let a = s.action(&action);
+        // The turn that an earlier one brought may have skipped this one.
+        if !is_undecided(a) {
+            continue;
+        }
         let next = if a.stage == Stage::RetryScheduled {
             retry::after_failure(s, &action, None)
         } else {
@@ -235,5 +231,13 @@ pub(super) fn plan_undecided(s: &mut Scribe<'_>, failure: &Failure) {
         if turns {
             turn::turn(s, TurnReason::Exhausted { step });
         }
+    }
+}
+
+fn is_undecided(a: &Action) -> bool {
+    match (a.stage, a.settling.map(|settling| settling.plan)) {
+        (Stage::Reconciling, Some(SettlePlan::Undecided)) => true,
+        (Stage::RetryScheduled, _) => a.retry_at.is_none(),
+        _ => false,
     }
 }

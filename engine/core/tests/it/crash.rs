@@ -1,8 +1,15 @@
 //! A node dies and another claims the saga: whatever was under way is unknown.
 
+use amends_core::agenda::Task;
+use amends_core::event::{Finding, Recorded};
+use amends_core::machine::{Attempted, Command};
+use amends_core::state::{Effect, Phase, SettlePlan, Stage};
+use amends_core::{ActionId, Incarnation, agenda};
 use expect_test::expect;
+use uuid::Uuid;
 
-use crate::script::check;
+use crate::plan_text::plan;
+use crate::script::{Trial, check, json, result};
 
 const PLAN: &str = "
     step a(input) by-query
@@ -341,4 +348,103 @@ fn a_graceful_shutdown_spends_no_attempt() {
               a: SUCCEEDED applied
         "#]],
     );
+}
+
+#[test]
+fn a_crash_with_two_reads_running_of_which_one_turns_the_saga_can_be_claimed() {
+    check(
+        "read one(input)\n read two(input)\n policy attempts=1 exhausted=turn-back",
+        "begin one\n begin two\n crash",
+        expect![[r#"
+            0s     saga started
+            0s     one#1 started (Ready)
+            0s     two#1 started (Ready)
+            0s     claimed
+            0s     one unknown (executor-died) → turn back, attempts-spent
+            0s     turned back: one exhausted
+            0s     compensated
+            = COMPENSATED (one exhausted)
+              one: SKIPPED none
+              two: SKIPPED none
+        "#]],
+    );
+}
+
+const FIVE: &str = "
+    step a(input) by-query
+    step b(a) by-query
+    step c(a) by-repeating keeps-answers
+    step d(b,c) by-query
+    step e(d) by-query
+    policy base=0s
+    undo-policy base=0s
+    query-policy base=0s
+";
+
+#[test]
+fn g12_a_crash_after_any_transition_leads_to_the_same_end() {
+    for failing in ["a", "b", "c", "d", "e", "none"] {
+        let whole = walk(failing, None);
+        let phase = if failing == "none" { Phase::Completed } else { Phase::Compensated };
+        assert_eq!(whole.state.phase, phase, "{}", whole.told());
+        for crash_after in 1..=whole.journal.len() {
+            let crashed = walk(failing, Some(crash_after));
+            assert_eq!(ends(&crashed), ends(&whole), "{failing}, {crash_after}\n{}", crashed.told());
+        }
+    }
+}
+
+/// Walks in an honest world in which one step is refused, with a crash when the journal has that length.
+fn walk(failing: &str, crash_after: Option<usize>) -> Trial {
+    let mut trial = Trial::new(plan(FIVE), 1);
+    let mut crash_after = crash_after;
+    for _ in 0..200 {
+        if crash_after == Some(trial.journal.len()) {
+            crash_after = None;
+            trial.obey(Command::Claim { incarnation: Incarnation(Uuid::from_u128(2)) }).expect("claimed");
+        }
+        if trial.state.phase.is_ended() {
+            return trial;
+        }
+        let command = honest(&trial, failing);
+        trial.obey(command).expect("the agenda asks for what can be done");
+    }
+    panic!("it does not end\n{}", trial.told());
+}
+
+/// What happens next: first everything due begins, then the first that is under way is answered.
+fn honest(trial: &Trial, failing: &str) -> Command {
+    let refused = |action: &ActionId| action.is_forward() && *action.step == *failing;
+    let no = || Recorded::Value(json("\"no\""));
+    for task in agenda(&trial.plan, &trial.state, trial.now).tasks {
+        match task {
+            Task::Start { action, .. } => return Command::Begin { action, input: None },
+            Task::Query { action, .. } => return Command::BeginQuery { action },
+            Task::Tick => return Command::Tick,
+            Task::Stop { .. } => {}
+        }
+    }
+    for (action, a) in trial.state.actions(&trial.plan) {
+        if let Some(SettlePlan::Querying { query, .. }) = a.settling.map(|settling| settling.plan) {
+            let finding =
+                if refused(&action) { Finding::Refused(no()) } else { Finding::Applied(result(&action)) };
+            return Command::Found { action, query, finding };
+        }
+        if let Some(running) = a.running {
+            let answer = if refused(&action) {
+                Attempted::Refused(no())
+            } else {
+                Attempted::Succeeded(result(&action))
+            };
+            return Command::Answer { action, attempt: running.attempt, answer };
+        }
+    }
+    panic!("limbo\n{}", trial.told());
+}
+
+/// Where everything ends: the saga, and each step with its compensation.
+fn ends(trial: &Trial) -> (Phase, Vec<(Stage, Effect, Stage)>) {
+    let undo = |step: &amends_core::state::StepState| step.undo.as_ref().map_or(Stage::Pending, |u| u.stage);
+    let steps = trial.state.steps.iter();
+    (trial.state.phase, steps.map(|step| (step.forward.stage, step.forward.effect, undo(step))).collect())
 }

@@ -1,7 +1,9 @@
 //! The machine under test: plans and scripts as text, the story that follows as a snapshot.
 //!
 //! [`plan_text`] reads a plan, [`script`] obeys a script line by line and holds every transition against the
-//! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule.
+//! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule;
+//! [`laws`] lets chance write the scripts, [`journals`] replays what earlier versions wrote, [`format`] pins
+//! how facts are spelled.
 
 mod invariants;
 mod plan_text;
@@ -18,3 +20,7 @@ mod pivot;
 mod retry;
 mod turning;
 mod unknown;
+
+mod format;
+mod journals;
+mod laws;

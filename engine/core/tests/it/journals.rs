@@ -1,0 +1,215 @@
+//! Kept journals: what earlier versions of the machine wrote is read by this one, and tells the same story.
+//!
+//! `tests/journals/README.md` says what the files are. A journal of [`PATHS`] that is not there yet is written
+//! by `KEEP_JOURNALS=1 cargo test -p amends-core --test it journals`; one that is there is never written anew.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use amends_core::{SagaPlan, Transition, replay};
+use expect_test::expect_file;
+use serde::{Deserialize, Serialize};
+
+use crate::plan_text::plan;
+use crate::script::play;
+use crate::story;
+
+/// The first line of a kept journal.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    /// The plan it was written under, line by line.
+    plan: Vec<String>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journals")
+}
+
+#[test]
+fn every_kept_journal_tells_the_story_it_told_when_it_was_written() {
+    let mut kept: Vec<PathBuf> = std::fs::read_dir(folder())
+        .expect("the folder of journals is there")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    kept.sort();
+    assert!(kept.len() >= PATHS.len(), "{} journals are kept, of {} paths", kept.len(), PATHS.len());
+    for path in kept {
+        let (plan, journal) = read(&path);
+        let state = replay(&plan, &journal).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut told = String::new();
+        for transition in &journal {
+            for event in &transition.events {
+                let _ = writeln!(told, "{:<6} {}", time(&journal, transition), story::fact(event));
+            }
+        }
+        told += &story::ending(&plan, &state, state.at);
+        expect_file![path.with_extension("story")].assert_eq(&told);
+    }
+}
+
+#[test]
+fn every_path_has_a_kept_journal() {
+    let write = std::env::var_os("KEEP_JOURNALS").is_some();
+    for (name, plan, script) in PATHS {
+        let path = folder().join(name).with_extension("jsonl");
+        if write && !path.exists() {
+            std::fs::write(&path, lines(plan, script)).expect("the journal can be kept");
+        }
+        assert!(path.exists(), "{name} is not kept yet: see the head of this file");
+        let head = std::fs::read_to_string(&path).expect("it is there");
+        let head: Head = serde_json::from_str(head.lines().next().expect("a head")).expect("a head");
+        assert_eq!(head, Head::of(plan), "{name} was kept under another plan");
+    }
+}
+
+impl Head {
+    fn of(plan: &str) -> Self {
+        let lines = plan.lines().map(|line| line.trim().to_owned());
+        Self { plan: lines.filter(|line| !line.is_empty()).collect() }
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.plan == other.plan
+    }
+}
+
+impl std::fmt::Debug for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.plan.join("\n"))
+    }
+}
+
+/// Journals from elsewhere begin at a time of their own; the stories are told from the birth of the saga.
+fn time(journal: &[Transition], transition: &Transition) -> String {
+    story::time(story::BIRTH + transition.at.since(journal[0].at))
+}
+
+fn read(path: &Path) -> (SagaPlan, Vec<Transition>) {
+    let text = std::fs::read_to_string(path).expect("it was listed");
+    let mut lines = text.lines();
+    let bad = |error| panic!("{}: {error}", path.display());
+    let head: Head = serde_json::from_str(lines.next().expect("a head")).unwrap_or_else(bad);
+    let bad = |error| panic!("{}: {error}", path.display());
+    let journal = lines.map(|line| serde_json::from_str(line).unwrap_or_else(bad)).collect();
+    (plan(&head.plan.join("\n")), journal)
+}
+
+fn lines(plan: &str, script: &str) -> String {
+    let mut text = serde_json::to_string(&Head::of(plan)).expect("a head is JSON") + "\n";
+    for transition in play(plan, script).journal {
+        text += &(serde_json::to_string(&transition).expect("a transition is JSON") + "\n");
+    }
+    text
+}
+
+const ORDER: &str = "
+    deadline 1h
+    read check(input)
+    step reserve(check) by-query window=10s retention=1h fence
+    step auth(input) by-repeating retention=1h undo-by-query
+    pivot capture(reserve,auth) by-query window=10s keeps-answers
+    retriable ship(capture) by-repeating
+    retriable tell(ship) by-operator
+    policy attempts=3 base=1s cap=8s
+    undo-policy attempts=2 base=1s cap=8s
+    query-policy queries=3 base=1s cap=8s
+";
+
+const TURNING: &str = "
+    step a(input) by-query shaped
+    step b(a) by-query fence
+    step c(a) by-repeating
+    policy attempts=2 base=0s exhausted=turn-back
+    undo-policy attempts=2 base=0s
+    query-policy queries=2 base=0s
+";
+
+/// Name, plan and script of every path that this machine walks.
+const PATHS: &[(&str, &str, &str)] = &[
+    (
+        "success",
+        ORDER,
+        "run check\n at 1s begin auth\n run reserve\n at 2s ok auth\n run capture\n run ship\n at 3s run tell",
+    ),
+    (
+        "retried",
+        ORDER,
+        "begin check\n transient check\n due\n run check\n begin reserve\n transient reserve hint=5s\n due\n run reserve",
+    ),
+    (
+        "quarantined-and-resumed",
+        ORDER,
+        "run check\n begin reserve\n persistent reserve\n at 60s resume reserve op1\n run reserve\n run auth\n run capture\n run ship\n run tell",
+    ),
+    (
+        "quarantined-and-accepted",
+        ORDER,
+        "run check\n begin reserve\n persistent reserve\n at 60s accept reserve \"by-hand\" op1",
+    ),
+    ("input-failed", ORDER, "run check\n input-fails reserve"),
+    (
+        "refused-and-compensated",
+        TURNING,
+        "begin a {\"n\":1}\n ok a\n begin b\n begin c\n at 1s refuse b\n at 2s ok c\n run undo:c\n run undo:a",
+    ),
+    ("exhausted-and-turned", TURNING, "run a\n begin b\n transient b\n begin b\n transient b\n run undo:a"),
+    ("cancelled", TURNING, "run a\n at 5s cancel op1\n cancel op2\n run undo:a\n cancel op3"),
+    (
+        "settled-by-query",
+        ORDER,
+        "run check\n begin reserve\n at 30s lost reserve\n due\n query reserve\n query-fails reserve\n due\n query reserve\n found reserve in-progress\n due\n query reserve\n found reserve absent\n due\n run reserve",
+    ),
+    (
+        "settled-by-repeating",
+        ORDER,
+        "run check\n begin auth\n at 30s lost auth\n due\n begin auth\n transient auth\n due\n run auth",
+    ),
+    (
+        "settled-by-a-person",
+        ORDER,
+        "run check\n run auth\n run reserve\n run capture\n run ship\n begin tell\n at 30s lost tell\n at 60s accept tell \"told\" op1",
+    ),
+    (
+        "repeats-spent",
+        ORDER,
+        "run check\n begin auth\n lost auth\n due\n begin auth\n lost auth\n due\n begin auth\n lost auth",
+    ),
+    ("fenced", TURNING, "run a\n begin b\n lost b\n cancel op1\n query b\n found b fenced 1\n run undo:a"),
+    (
+        "compensated-in-doubt",
+        TURNING,
+        "run a\n begin b\n lost b\n cancel op1\n query b\n found b unclear\n query b\n query-fails b\n begin undo:b\n nothing undo:b\n run undo:a",
+    ),
+    (
+        "compensation-unknown",
+        ORDER,
+        "run check\n run auth\n cancel op1\n begin undo:auth\n at 30s lost undo:auth\n due\n query undo:auth\n found undo:auth undone",
+    ),
+    (
+        "compensation-quarantined",
+        TURNING,
+        "run a\n begin b\n refuse b\n begin undo:a\n transient undo:a\n begin undo:a\n transient undo:a\n at 60s resume undo:a op1\n run undo:a",
+    ),
+    (
+        "wish-too-late",
+        ORDER,
+        "run check\n run auth\n run reserve\n begin capture\n cancel op1\n lost capture\n due\n query capture\n found capture applied\n run ship\n run tell",
+    ),
+    (
+        "wish-granted",
+        ORDER,
+        "run check\n run auth\n run reserve\n begin capture\n at 3600s tick\n cancel op1\n refuse capture\n run undo:auth\n run undo:reserve",
+    ),
+    ("late", ORDER, "run check\n run auth\n run reserve\n run capture\n at 3600s tick\n run ship\n run tell"),
+    ("deadline", ORDER, "run check\n at 3600s tick"),
+    (
+        "crashed",
+        ORDER,
+        "begin check\n begin auth\n crash\n due\n run check\n begin reserve\n crash\n due\n begin auth\n due\n query reserve\n at 20s crash",
+    ),
+    ("withdrawn", ORDER, "begin check\n withdraw check\n crash\n run check"),
+    ("not-yet", ORDER, "run check\n begin reserve\n accepted reserve\n begin auth\n mismatch auth"),
+];
