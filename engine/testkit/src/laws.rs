@@ -51,7 +51,8 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
     }
 
     /// Every forward action in turn fails: for good and is then resumed by a person, for a while, until its
-    /// attempts are spent, by a refusal where the step can refuse, and by a request that never arrives.
+    /// attempts are spent, by a refusal where the step can refuse, and by a request that never arrives. And
+    /// every compensation: for a while, and for good until a person resumes it.
     pub fn every_step_fails(self) -> Self {
         self.law(Law::EveryStepFails)
     }
@@ -62,7 +63,8 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
     }
 
     /// The outcome of every forward action and of every compensation in turn is lost, once with and once
-    /// without effect; where it is settled by query, that query also fails, and also does not know yet.
+    /// without effect. Where it is settled by query, that query also fails, and also does not know yet; where
+    /// by repeating, the outcomes of all repeats are lost too.
     pub fn every_outcome_is_lost(self) -> Self {
         self.law(Law::EveryOutcomeIsLost)
     }
@@ -139,7 +141,8 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
             judged.map_err(|panic| panic_text(&*panic))
         });
         let violation = wrong.err().map(|what| Violation::new(case, what, &world));
-        let struck = case.is_undisturbed() || world.crashed() || world.faults().any_met();
+        let cancelled = case.cancel_at.is_some() && case.law.is_none();
+        let struck = case.is_undisturbed() || cancelled || world.crashed() || world.faults().any_met();
         Ran { observed: Base::observe(case, &world), violation, struck }
     }
 }

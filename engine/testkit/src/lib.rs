@@ -98,8 +98,11 @@ mod participant;
 mod faults;
 mod laws;
 
+mod kept;
+
 pub use expect_test::{Expect, expect};
 pub use faults::{Call, Fault, FaultKind};
+pub use kept::kept_journal;
 pub use laws::{Exploration, Tried, explore};
 pub use ledger::{Effected, Entry, Ledger};
 pub use participant::{CallPlan, Participant, ParticipantStep, QueryPlan, Script, UndoPlan};

@@ -111,7 +111,8 @@ impl World {
         self.definitions.push(definition);
     }
 
-    /// Starts a saga. It is durable when this returns; nothing has run yet, unless the world has.
+    /// Starts a saga. It is durable when this returns, and its first attempts may be under way already: say
+    /// what participants are to do before.
     ///
     /// # Panics
     /// When it cannot be started: see [`World::try_start`].

@@ -45,7 +45,7 @@ pub(super) struct Case {
 
 impl Case {
     pub(super) fn is_undisturbed(&self) -> bool {
-        self.faults.is_empty() && self.crash.is_none()
+        self.faults.is_empty() && self.crash.is_none() && self.cancel_at.is_none()
     }
 
     /// What goes wrong, for people.
@@ -58,6 +58,15 @@ impl Case {
         told.extend(self.faults.iter().map(ToString::to_string));
         told.extend(self.cancel_at.map(|commit| format!("the saga is cancelled at commit {commit}")));
         if told.is_empty() { "nothing goes wrong".to_owned() } else { told.join("; ") }
+    }
+
+    /// Who answers for it, in a report.
+    pub(super) fn title(&self) -> &'static str {
+        match self.law {
+            Some(law) => law.name(),
+            None if self.is_undisturbed() => "the scenario itself",
+            None => "the turn that other laws begin with",
+        }
     }
 
     fn with(&self, law: Law, faults: impl IntoIterator<Item = Fault>) -> Self {
@@ -162,12 +171,13 @@ pub(super) fn of(law: Law, base: &Base) -> Vec<Case> {
         Law::EveryStepFails if base.case.is_undisturbed() => {
             base.forward().flat_map(|seen| fails(base, seen)).collect()
         }
+        Law::EveryStepFails => base.compensations().flat_map(|seen| undo_fails(base, seen)).collect(),
         Law::EveryStepRepeats if base.case.is_undisturbed() => base
             .forward()
             .filter(|seen| seen.has_effect())
             .map(|seen| base.case.with(law, [first(seen, Call::Forward, FaultKind::Repeated)]))
             .collect(),
-        Law::EveryStepFails | Law::EveryStepRepeats => Vec::new(),
+        Law::EveryStepRepeats => Vec::new(),
         Law::EveryOutcomeIsLost => {
             let forward = base.forward().flat_map(|seen| lost(base, seen, Call::Forward));
             let undo = base.compensations().flat_map(|seen| lost(base, seen, Call::Compensation));
@@ -205,6 +215,12 @@ fn fails(base: &Base, seen: &Seen) -> Vec<Case> {
     cases
 }
 
+/// A failed compensation holds back its ancestors until a person resumes it.
+fn undo_fails(base: &Base, seen: &Seen) -> [Case; 2] {
+    let failing = |kind| base.case.with(Law::EveryStepFails, [first(seen, Call::Compensation, kind)]);
+    [Case { resumed: true, ..failing(FaultKind::Persistent) }, failing(FaultKind::Transient)]
+}
+
 fn lost(base: &Base, seen: &Seen, call: Call) -> Vec<Case> {
     let law = Law::EveryOutcomeIsLost;
     let step = seen.step();
@@ -224,6 +240,9 @@ fn lost(base: &Base, seen: &Seen, call: Call) -> Vec<Case> {
             for kind in [FaultKind::QueryFails, FaultKind::QueryLags] {
                 cases.push(base.case.with(law, [first(seen, call, loss), first(seen, query, kind)]));
             }
+        }
+        if settle == Settle::ByRepeating {
+            cases.push(base.case.with(law, [Fault::every(seen.name(), call, loss)]));
         }
     }
     cases

@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::fmt::Write as _;
 
-use super::cases::{Case, Law};
+use super::cases::Case;
 use crate::world::World;
 
 /// One run that broke a law.
 pub(super) struct Violation {
-    law: Option<Law>,
+    title: &'static str,
+    /// A law's own run; the others only prepare for it.
+    of_law: bool,
     fault: String,
     what: String,
     transitions: usize,
@@ -23,22 +25,29 @@ impl Violation {
             let _ = writeln!(timelines, "{}", view.timeline());
         }
         let transitions = views.iter().map(|view| view.journal().len()).sum();
-        Self { law: case.law, fault: case.told(), what, transitions, timelines }
+        Self {
+            title: case.title(),
+            of_law: case.law.is_some(),
+            fault: case.told(),
+            what,
+            transitions,
+            timelines,
+        }
     }
 }
 
 /// The report of the violation that is shortest to read; of the first such, if several are.
 pub(super) fn shortest(violations: Vec<Violation>, seed: u64) -> Option<String> {
     let count = violations.len();
-    let shortest = violations.into_iter().min_by_key(|violation| violation.transitions)?;
-    let law = shortest.law.map_or("the scenario itself", Law::name);
-    let Violation { fault, what, transitions, timelines, .. } = shortest;
+    let shortest =
+        violations.into_iter().min_by_key(|violation| (violation.transitions, !violation.of_law))?;
+    let Violation { title, fault, what, transitions, timelines, .. } = shortest;
     let others = match count {
         1 => "the only failing run".to_owned(),
         _ => format!("the shortest of {count} failing runs"),
     };
     Some(format!(
-        "a law is broken: {law}\nfault: {fault}\nfound: {what}\nseed:  {seed}\n\
+        "a law is broken: {title}\nfault: {fault}\nfound: {what}\nseed:  {seed}\n\
          {others}, {transitions} transitions:\n\n{timelines}"
     ))
 }

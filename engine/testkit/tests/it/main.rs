@@ -1,0 +1,11 @@
+//! The test kit tries itself: its stories are told the same every time, its laws hold where they should, and
+//! fail where they should.
+
+mod shop;
+
+mod crashes;
+mod determinism;
+mod laws_can_fail;
+mod laws_hold;
+mod participants;
+mod stories;
