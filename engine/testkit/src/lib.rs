@@ -90,6 +90,8 @@
 //! ```
 
 // The public interface is:
+pub mod conformance;
+
 mod world;
 
 mod ledger;

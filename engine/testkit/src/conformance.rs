@@ -1,0 +1,3 @@
+//! What every store must do, as tests that an adapter runs against itself.
+
+pub mod store;

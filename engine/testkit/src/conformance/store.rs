@@ -1,0 +1,200 @@
+//! The store's suite: [`store_conformance!`](crate::store_conformance) makes one `#[test]` of each behaviour.
+//!
+//! An adapter needs a [`StoreFactory`] and one line. If it can also make its real connection fail, it
+//! implements [`FaultyStoreFactory`] and adds
+//! [`store_conformance_under_faults!`](crate::store_conformance_under_faults).
+//!
+//! ```
+//! use amends::memory::MemoryStore;
+//! use amends_testkit::conformance::store::StoreFactory;
+//!
+//! struct InMemory;
+//!
+//! #[async_trait::async_trait]
+//! impl StoreFactory for InMemory {
+//!     type Store = MemoryStore;
+//!
+//!     async fn open(&self) -> MemoryStore {
+//!         MemoryStore::new()
+//!     }
+//!
+//!     async fn reopen(&self, store: MemoryStore) -> MemoryStore {
+//!         store
+//!     }
+//! }
+//!
+//! amends_testkit::store_conformance!(InMemory);
+//! ```
+
+pub mod batches;
+pub mod claims;
+pub mod desk;
+pub mod faults;
+pub mod fencing;
+pub mod limits;
+pub mod ownership;
+pub mod recovery;
+mod rows;
+pub mod starts;
+
+use amends::ports::{SagaQuery, SagaStore};
+use async_trait::async_trait;
+
+/// Makes the stores under test. One factory serves one test: it may own the folder that the store lives in.
+#[async_trait]
+pub trait StoreFactory: Send + Sync + 'static {
+    /// The store.
+    type Store: SagaStore + SagaQuery + Clone;
+
+    /// An empty store, opened. Called once.
+    async fn open(&self) -> Self::Store;
+
+    /// The process that had `store` open ended, and another one opens the same data.
+    async fn reopen(&self, store: Self::Store) -> Self::Store;
+}
+
+/// Makes the real connection of a store fail. Faults are raised where the database is, never in a double.
+#[async_trait]
+pub trait FaultyStoreFactory: StoreFactory {
+    /// The next `count` transactions commit, but their callers learn only that the store is unavailable.
+    async fn lose_answers(&self, store: &Self::Store, count: u32);
+
+    /// Until told otherwise the database refuses every write, as on a read-only file.
+    async fn refuse_writes(&self, store: &Self::Store, refused: bool);
+
+    /// From now on the database refuses every journal row whose actor is `actor`.
+    async fn poison(&self, store: &Self::Store, actor: &str);
+
+    /// Somebody else, who is no Amends process, holds what writers need until the guard is dropped.
+    async fn occupy(&self, store: &Self::Store) -> Box<dyn Send>;
+
+    /// Removes an incarnation's `worker` row behind the store's back, as another node that takes over does.
+    async fn take_over(&self, store: &Self::Store, incarnation: amends_core::Incarnation);
+}
+
+/// Runs one behaviour against one store, on a runtime of its own.
+///
+/// # Panics
+/// When the store does not behave.
+pub fn check<F, B>(factory: F, behaviour: impl FnOnce(F) -> B)
+where
+    B: Future<Output = ()>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime starts").block_on(behaviour(factory));
+}
+
+/// One `#[test]` for each behaviour that every store must show. The argument is an expression that makes a
+/// [`StoreFactory`](crate::conformance::store::StoreFactory).
+#[macro_export]
+macro_rules! store_conformance {
+    ($factory:expr) => {
+        $crate::store_behaviours! { $factory;
+            batches::{
+                a_batch_reads_back_as_it_was_written,
+                an_occupied_sequence_refuses_one_of_256,
+                a_refused_transition_leaves_no_trace_anywhere,
+                a_resubmitted_batch_is_accepted_and_changes_nothing,
+                a_resubmission_beside_the_first_is_safe,
+                a_caller_that_goes_away_loses_only_the_answer,
+                verdicts_come_in_the_order_of_the_batch,
+                an_empty_batch_writes_nothing,
+                two_commits_of_one_saga_are_the_callers_mistake,
+            }
+            starts::{
+                a_saga_is_born_owned_running_and_not_due,
+                the_same_start_twice_at_once_is_one_saga,
+                a_taken_key_names_its_holder,
+                two_starts_of_one_key_in_one_batch_make_one_saga,
+                a_repeated_start_of_a_saga_that_went_on_is_accepted,
+                racing_starters_make_one_saga_per_key,
+                a_key_is_unique_within_its_workflow_only,
+            }
+            fencing::{
+                a_fenced_incarnation_writes_nothing,
+                a_fenced_incarnation_claims_nothing,
+                a_fenced_incarnation_cannot_join_again,
+                who_never_joined_writes_nothing,
+                who_left_writes_nothing,
+            }
+            claims::{
+                a_saga_is_due_from_its_wake_up_time_on,
+                the_oldest_are_claimed_first_and_never_above_the_limit,
+                concurrent_claims_take_each_saga_once,
+                only_registered_definitions_are_claimed,
+                one_saga_can_be_claimed_due_or_not,
+                a_release_of_what_is_not_mine_moves_only_the_phase,
+                an_ended_saga_is_always_released,
+                a_saga_released_without_time_is_not_due,
+                a_saga_set_aside_is_listed_and_never_claimed,
+            }
+            desk::{
+                items_come_change_and_go_with_their_commits,
+                the_desk_lists_the_oldest_first,
+                compensation_records_begin_and_end,
+            }
+            ownership::{
+                joining_releases_the_sagas_of_the_dead,
+                many_sagas_of_the_dead_are_each_claimed_once,
+                joining_again_keeps_what_is_mine,
+                leaving_releases_what_is_mine,
+                a_new_process_finds_everything,
+            }
+            recovery::{
+                journals_are_loaded_whole_and_in_the_order_asked,
+                a_hole_in_a_journal_is_loaded_as_it_is,
+                text_is_kept_as_it_came,
+                lists_come_in_pages_of_id_order,
+                lists_are_filtered_and_bounded,
+                what_does_not_exist_is_not_found,
+                counts_are_what_was_written,
+            }
+            limits::{
+                nul_is_refused_wherever_it_stands,
+                one_unstorable_commit_among_255_stands_alone,
+                a_key_of_512_bytes_is_the_longest,
+                a_sequence_and_its_start_belong_together,
+                unknown_words_are_refused,
+            }
+        }
+    };
+}
+
+/// One `#[test]` for each behaviour under faults of the real connection. The argument is an expression that
+/// makes a [`FaultyStoreFactory`](crate::conformance::store::FaultyStoreFactory).
+#[macro_export]
+macro_rules! store_conformance_under_faults {
+    ($factory:expr) => {
+        $crate::store_behaviours! { $factory;
+            faults::{
+                a_poisonous_row_among_255_stands_alone,
+                a_poisonous_start_leaves_no_saga,
+                a_lost_answer_is_found_by_resubmitting,
+                a_lost_answer_of_starts_is_found_by_resubmitting,
+                a_refusing_database_is_unavailable_until_it_heals,
+                an_occupied_database_is_unavailable_within_bounds,
+                a_reader_does_not_wait_for_who_occupies,
+                a_takeover_behind_the_stores_back_fences,
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! store_behaviours {
+    ($factory:expr; $($area:ident :: { $($behaviour:ident),* $(,)? })*) => {$(
+        mod $area {
+            use super::*;
+            $(
+                #[test]
+                fn $behaviour() {
+                    $crate::conformance::store::check(
+                        $factory,
+                        $crate::conformance::store::$area::$behaviour,
+                    );
+                }
+            )*
+        }
+    )*};
+}

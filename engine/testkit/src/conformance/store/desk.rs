@@ -1,0 +1,78 @@
+//! The desk: what waits for a person changes in the commit that changes the reason.
+
+#![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
+
+use amends::ports::{Commit, CompensationChange, CompensationRow, ItemChange, SagaQuery as _, WorkItemRow};
+use amends_core::Timestamp;
+
+use super::StoreFactory;
+use super::rows::{T0, accept, item, join, put, request, requested, saga, start, step};
+
+pub async fn items_come_change_and_go_with_their_commits(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1), start(2)]).await;
+    let (first, second) = (item("reserve/forward", 10), item("", 20));
+    let items = vec![put(first.clone()), put(second.clone())];
+    accept(&store, &[Commit { items, ..step(1, 2) }]).await;
+    let desk = store.desk(10).await.expect("it reads the desk");
+    assert_eq!(desk, [(saga(1), first.clone()), (saga(1), second.clone())]);
+
+    let changed = WorkItemRow {
+        desk: "reconciliation",
+        effect: "possible",
+        attempts: 5,
+        error_kind: None,
+        error_code: Some("executor-died".to_owned()),
+        error_rule: Some("rule-3".to_owned()),
+        classifier: Some("2".to_owned()),
+        ..first
+    };
+    let items = vec![put(changed.clone()), ItemChange::Remove(String::new())];
+    accept(&store, &[Commit { items, ..step(1, 3) }]).await;
+    assert_eq!(store.desk(10).await.expect("it reads the desk"), [(saga(1), changed)]);
+
+    let items = vec![ItemChange::Remove("reserve/forward".to_owned()), ItemChange::Remove("none".to_owned())];
+    accept(&store, &[Commit { items, ..step(1, 4) }]).await;
+    assert_eq!(store.desk(10).await.expect("it reads the desk"), []);
+}
+
+pub async fn the_desk_lists_the_oldest_first(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    let since = [30, 10, 20, 10];
+    let starts =
+        (0..).zip(since).map(|(n, since)| Commit { items: vec![put(item("a/forward", since))], ..start(n) });
+    accept(&store, &starts.collect::<Vec<_>>()).await;
+    let order = |desk: Vec<_>| desk.into_iter().map(|(saga, _)| saga).collect::<Vec<_>>();
+    assert_eq!(order(store.desk(10).await.expect("it reads the desk")), [1, 3, 2, 0].map(saga));
+    assert_eq!(order(store.desk(3).await.expect("it reads the desk")), [1, 3, 2].map(saga));
+}
+
+pub async fn compensation_records_begin_and_end(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &(0..20).map(start).collect::<Vec<_>>()).await;
+    let begin = |n| Commit { compensations: vec![requested(n)], ..step(n, 2) };
+    accept(&store, &(0..20).map(begin).collect::<Vec<_>>()).await;
+    let ended_at = Timestamp(T0.0 + 99);
+    let result = r#"{"undone":true}"#.to_owned();
+    let ended = CompensationChange::Ended { id: request(7), ended_at, result: result.clone() };
+    accept(&store, &[Commit { compensations: vec![ended], ..step(7, 3) }]).await;
+
+    let expected = |n: u32| CompensationRow {
+        id: request(n),
+        step: "reserve".to_owned(),
+        business_key: format!("order-{n}").into(),
+        reason_code: "refused".to_owned(),
+        requested_by: "engine".to_owned(),
+        approved_by: "policy".to_owned(),
+        created_at: Timestamp(T0.0 + i64::from(n)),
+        ended_at: None,
+        result: None,
+    };
+    assert_eq!(store.compensations(saga(6)).await.expect("it reads"), [expected(6)]);
+    let ended = CompensationRow { ended_at: Some(ended_at), result: Some(result), ..expected(7) };
+    assert_eq!(store.compensations(saga(7)).await.expect("it reads"), [ended]);
+    assert_eq!(store.counts().await.expect("it counts").compensations, 20);
+}

@@ -1,0 +1,66 @@
+//! Fencing: an incarnation without `worker` row writes nothing, whatever it believes.
+
+#![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
+
+use amends::ports::{Claim, Commit, Fault, SagaStore as _};
+use amends_core::SagaId;
+
+use super::StoreFactory;
+use super::rows::{ME, OTHER, T0, accept, claim, everything, join, release, start, step_with_everything};
+
+fn assert_fenced<T: std::fmt::Debug>(answer: Result<T, Fault>) {
+    assert!(matches!(answer, Err(Fault::Fenced)), "{answer:?}");
+}
+
+pub async fn a_fenced_incarnation_writes_nothing(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1), start(2)]).await;
+    store.join(OTHER, "another", T0).await.expect("it takes over");
+    let before = everything(&store).await;
+
+    let batch: [Commit; 3] = [step_with_everything(1, 2, 0), step_with_everything(2, 2, 0), start(3)];
+    assert_fenced(store.commit(ME, &batch).await);
+    assert_fenced(store.commit(ME, &batch[..1]).await);
+    assert_eq!(everything(&store).await, before);
+}
+
+pub async fn a_fenced_incarnation_claims_nothing(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1)]).await;
+    accept(&store, &[release(1, 2, Some(T0))]).await;
+    store.join(OTHER, "another", T0).await.expect("it takes over");
+    let before = everything(&store).await;
+    assert_fenced(store.claim(&claim(10)).await);
+    assert_eq!(everything(&store).await, before);
+    let claimed: Vec<SagaId> =
+        store.claim(&Claim { incarnation: OTHER, ..claim(10) }).await.expect("the live one claims");
+    assert_eq!(claimed.len(), 1);
+}
+
+pub async fn a_fenced_incarnation_cannot_join_again(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    store.join(OTHER, "another", T0).await.expect("it takes over");
+    assert_fenced(store.join(ME, "node", T0).await);
+    store.commit(OTHER, &[start(1)]).await.expect("the live one is undisturbed");
+}
+
+pub async fn who_never_joined_writes_nothing(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    assert_fenced(store.commit(ME, &[start(1)]).await);
+    assert_fenced(store.claim(&claim(10)).await);
+    assert!(everything(&store).await.sagas.is_empty());
+}
+
+pub async fn who_left_writes_nothing(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1)]).await;
+    store.leave(ME, T0).await.expect("it leaves");
+    store.leave(ME, T0).await.expect("leaving twice is no mistake");
+    assert_fenced(store.commit(ME, &[step_with_everything(1, 2, 0)]).await);
+    assert_fenced(store.claim(&claim(10)).await);
+    assert_fenced(store.join(ME, "node", T0).await);
+}
