@@ -25,7 +25,7 @@ fn a_start_whose_answer_was_lost_is_the_same_saga_when_made_again() {
         let (world, shop, saga) = dies_at(1, side);
         assert!(world.crashed());
         saga.assert_completed();
-        shop.balances().unwrap();
+        shop.balances().expect("money and stock balance");
         let view = saga.view();
         let events = view.journal().iter().flat_map(|row| &row.events);
         let starts = events.filter(|event| matches!(event, JournalEvent::SagaStarted(_)));
@@ -54,5 +54,5 @@ fn an_engine_that_dies_again_and_again_finishes_all_the_same() {
     }
     world.run_until_settled();
     saga.assert_completed();
-    shop.balances().unwrap();
+    shop.balances().expect("money and stock balance");
 }

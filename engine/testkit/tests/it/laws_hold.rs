@@ -9,7 +9,7 @@ use super::shop::{Shop, keeps_answers, one_order};
 
 fn balanced(world: &World, shop: &Shop) {
     if world.all_ended() {
-        shop.balances().unwrap();
+        shop.balances().expect("money and stock balance");
     }
 }
 

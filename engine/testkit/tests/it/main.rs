@@ -5,6 +5,7 @@ mod shop;
 
 mod crashes;
 mod determinism;
+mod journals;
 mod laws_can_fail;
 mod laws_hold;
 mod participants;

@@ -135,7 +135,7 @@ fn a_process_that_dies_between_two_steps_is_recovered_by_the_next() {
     world.crash();
     world.run_until_settled();
     saga.assert_completed();
-    shop.balances().unwrap();
+    shop.balances().expect("money and stock balance");
     saga.timeline(expect![[r#"
         +0.000s order 1 started for order-42
         +0.000s reserve-stock started (attempt 1)
@@ -242,7 +242,7 @@ fn a_cancel_before_the_capture_turns_the_order_back() {
     assert_eq!(world.cancel(&saga), Ok(Answer::Accepted));
     world.run_until_settled();
     saga.assert_compensated();
-    shop.balances().unwrap();
+    shop.balances().expect("money and stock balance");
     saga.timeline(expect![[r#"
         +0.000s order 1 started for order-42
         +0.000s reserve-stock started (attempt 1)

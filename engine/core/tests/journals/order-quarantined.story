@@ -1,0 +1,15 @@
+0s     saga started
+0s     reserve-stock#1 started (Ready)
+0s     authorize-payment#1 started (Ready)
+0.02s  reserve-stock#1 succeeded: "3 pieces"
+0.05s  authorize-payment#1 succeeded: "15 EUR"
+0.05s  capture-payment#1 started (Ready)
+0.08s  capture-payment#1 succeeded: 15
+0.08s  ship-parcel#1 started (Ready)
+0.08s  ship-parcel#1 persistent (forbidden) → quarantine, persistent
+= RUNNING
+  reserve-stock: SUCCEEDED applied
+  authorize-payment: SUCCEEDED applied
+  capture-payment: SUCCEEDED applied
+  ship-parcel: QUARANTINED none
+  desk: ship-parcel on quarantine, persistent since 0.08s, attempts 1, effect none, persistent (forbidden)
