@@ -1,0 +1,520 @@
+//! How every call is taken: what is planned for it, the barrier, the effect, and the answer.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use amends::ports::Clock;
+use amends::prelude::{Contract, Finding, Undo, UndoFinding};
+use amends_barrier::{self as barrier, Outcome};
+use amends_workflows::ports::{Answer, Call, CallError, Fault, code};
+use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
+use sea_orm::{ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
+use serde::{Serialize, de::DeserializeOwned};
+use uuid::Uuid;
+
+use super::fault::{self, Fate, Kind, Plan, PlannedFault};
+use super::{schema, sql};
+
+/// What has not happened so long after it was sent does not happen any more. Multiplied by the pace.
+pub(super) const SETTLE_WINDOW: Duration = Duration::from_secs(30);
+
+/// How long request ids are remembered. Nothing is ever purged here, so any promise would be kept.
+const KEY_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// One file, and all that the participants on it share. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Service(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    /// One connection: who writes waits here for its turn, in order, and not in SQLite's busy handler.
+    writer: DatabaseConnection,
+    /// Who only reads waits for nobody.
+    reader: DatabaseConnection,
+    plan: RwLock<Plan>,
+    /// The requests that are heard of as running, so that a query can say so. Lost with the process, as it
+    /// should be: they are then not running any more.
+    running: Mutex<HashSet<Uuid>>,
+    clock: Arc<dyn Clock>,
+    pace: f64,
+}
+
+/// Something that a call brings about. The asked-for values are its digest, so equal calls are equal.
+pub(super) trait Effect: Serialize + Send + Sync + 'static {
+    /// What the call is named in plans of faults and lists of effects.
+    const CALL: &'static str;
+    /// What it gives.
+    type Output: Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// Why it may be refused.
+    type Refusal: Serialize + DeserializeOwned + Send + Sync + 'static;
+
+    /// Brings it about, in the barrier's transaction.
+    fn apply(
+        &self,
+        txn: &DatabaseTransaction,
+        call: &Call,
+    ) -> impl Future<Output = Result<Outcome<Self::Output, Self::Refusal>, Failed>> + Send;
+
+    /// What is said where a refusal is planned, if this can be refused.
+    fn planned_refusal(&self) -> Option<Self::Refusal> {
+        None
+    }
+}
+
+/// Something that a compensation brings about. Its forward call is known to have taken effect.
+pub(super) trait Undoing: Serialize + Send + Sync + 'static {
+    /// As [`Effect::CALL`].
+    const CALL: &'static str;
+
+    /// Undoes the effect of `call.forward_request_id`, in the barrier's transaction.
+    fn undo(
+        &self,
+        txn: &DatabaseTransaction,
+        call: &Call,
+    ) -> impl Future<Output = Result<Undo, Failed>> + Send;
+}
+
+/// Something that is asked and changes nothing.
+pub(super) trait Question: Send + Sync + 'static {
+    /// As [`Effect::CALL`].
+    const CALL: &'static str;
+    /// The answer.
+    type Output: Send + 'static;
+    /// Why there may be none.
+    type Refusal: Send + 'static;
+
+    /// Looks it up.
+    fn ask(
+        &self,
+        db: &DatabaseConnection,
+    ) -> impl Future<Output = Answer<Self::Output, Self::Refusal>> + Send;
+
+    /// As [`Effect::planned_refusal`].
+    fn planned_refusal(&self) -> Self::Refusal;
+}
+
+/// Why a call brought nothing about, on its way through the barrier.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The barrier could not answer, or the database under it.
+    Barrier(barrier::Error),
+    /// The participant has an answer of its own, and what it wrote is undone.
+    Fault(Fault),
+}
+
+impl From<barrier::Error> for Failed {
+    fn from(error: barrier::Error) -> Self {
+        Self::Barrier(error)
+    }
+}
+
+impl From<DbErr> for Failed {
+    fn from(error: DbErr) -> Self {
+        Self::Barrier(error.into())
+    }
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// What the caller is told: only what is known of the effect decides the code.
+impl From<Failed> for Fault {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Fault(fault) => fault,
+            Failed::Barrier(barrier::Error::Database(error)) => {
+                Fault::new(code::UNAVAILABLE, error.to_string())
+            }
+            Failed::Barrier(barrier::Error::Unwritable(error)) => {
+                Fault::new(code::BAD_REQUEST, error.to_string())
+            }
+            // A commit without an answer, and whatever the barrier may learn to say: nobody knows.
+            Failed::Barrier(error) => Fault::lost(error.to_string()),
+        }
+    }
+}
+
+impl Service {
+    pub(super) async fn open(path: &Path, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+        let writer = connect(path, 1).await?;
+        schema::install(&writer).await?;
+        barrier::install(&writer).await.map_err(|error| DbErr::Custom(error.to_string()))?;
+        let reader = connect(path, 4).await?;
+        let plan = RwLock::new(Plan::load(&writer).await?);
+        let (path, running) = (path.to_owned(), Mutex::default());
+        Ok(Self(Arc::new(Shared { path, writer, reader, plan, running, clock, pace })))
+    }
+
+    /// A connection of one's own.
+    pub(super) async fn another_connection(&self) -> Result<DatabaseConnection, DbErr> {
+        connect(&self.0.path, 1).await
+    }
+
+    pub(super) async fn close(&self) -> Result<(), DbErr> {
+        self.0.reader.close_by_ref().await?;
+        self.0.writer.close_by_ref().await
+    }
+
+    /// The connection for reads that wait for nobody.
+    pub(super) fn reader(&self) -> &DatabaseConnection {
+        &self.0.reader
+    }
+
+    /// The connection that everything is written through.
+    pub(super) fn writer(&self) -> &DatabaseConnection {
+        &self.0.writer
+    }
+
+    pub(super) async fn plan(&self, key: &str, faults: &[PlannedFault]) -> Result<(), DbErr> {
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let txn = self.0.writer.begin().await?;
+        for planned in faults {
+            fault::write(&txn, key, planned).await?;
+        }
+        txn.commit().await?;
+        let plan = Plan::load(&self.0.writer).await?;
+        *self.0.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        Ok(())
+    }
+
+    /// What a participant with a barrier promises.
+    pub(super) fn promises(&self, dependency: &str) -> Contract {
+        Contract {
+            settle_window: Some(SETTLE_WINDOW.mul_f64(self.0.pace)),
+            key_retention: Some(KEY_RETENTION),
+            keeps_answers: true,
+            dependency: Some(dependency.into()),
+        }
+    }
+
+    /// Takes a call that is to have an effect.
+    pub(super) async fn effect<E: Effect>(&self, call: &Call, ask: E) -> Answer<E::Output, E::Refusal> {
+        let Some(fate) = self.fate(call, E::CALL) else {
+            return self.detached(call, Duration::ZERO, ask).await;
+        };
+        match fate.kind {
+            Kind::LostApplied => {
+                // Whatever it answers is what gets lost.
+                let _ = self.detached(call, Duration::ZERO, ask).await;
+                Err(Fault::lost("the answer did not arrive").into())
+            }
+            Kind::Slow => {
+                let _running = self.heard_of(call);
+                self.detached(call, fate.after, ask).await
+            }
+            Kind::Late => {
+                let (service, call) = (self.clone(), call.clone());
+                tokio::spawn(async move { service.detached(&call, fate.after, ask).await });
+                Err(Fault::lost("no answer so far").into())
+            }
+            Kind::Refused => self.detached(call, Duration::ZERO, Refusing(ask)).await,
+            _ => Err(self.failure(fate).into()),
+        }
+    }
+
+    /// Takes a compensation of the call `call.forward_request_id`.
+    pub(super) async fn undoing<U: Undoing>(&self, call: &Call, ask: U) -> Answer<Undo> {
+        let Some(fate) = self.fate(call, U::CALL) else {
+            return Ok(self.detached_undo(call, Duration::ZERO, ask).await?);
+        };
+        match fate.kind {
+            Kind::LostApplied => {
+                let _ = self.detached_undo(call, Duration::ZERO, ask).await;
+                Err(Fault::lost("the answer did not arrive").into())
+            }
+            Kind::Slow => {
+                let _running = self.heard_of(call);
+                Ok(self.detached_undo(call, fate.after, ask).await?)
+            }
+            Kind::Late => {
+                let (service, call) = (self.clone(), call.clone());
+                tokio::spawn(async move { service.detached_undo(&call, fate.after, ask).await });
+                Err(Fault::lost("no answer so far").into())
+            }
+            _ => Err(self.failure(fate).into()),
+        }
+    }
+
+    /// Answers a question that changes nothing.
+    pub(super) async fn question<Q: Question>(&self, call: &Call, ask: Q) -> Answer<Q::Output, Q::Refusal> {
+        match self.fate(call, Q::CALL) {
+            None => ask.ask(&self.0.reader).await,
+            Some(Fate { kind: Kind::Slow, after }) => {
+                self.wait(after).await;
+                ask.ask(&self.0.reader).await
+            }
+            Some(Fate { kind: Kind::Refused, .. }) => Err(CallError::Refused(ask.planned_refusal())),
+            Some(fate) => Err(self.failure(fate).into()),
+        }
+    }
+
+    /// Says what became of the effect `E` under `call.request_id`.
+    pub(super) async fn query<E: Effect>(
+        &self,
+        call: &Call,
+    ) -> Result<Finding<E::Output, E::Refusal>, Fault> {
+        match self.query_fate(call, E::CALL).await? {
+            Some(Kind::Absent) => return Ok(Finding::Absent),
+            Some(Kind::Unclear) => return Ok(Finding::Unclear("state `weird`".to_owned())),
+            _ if self.is_running(call) => return Ok(Finding::InProgress),
+            _ => {}
+        }
+        let (id, fence) = (call.request_id.0, call.fence_through);
+        let found = match fence {
+            Some(_) => {
+                barrier::in_transaction(&self.0.writer, async |txn| {
+                    barrier::query::<E::Output, E::Refusal>(txn, id, fence).await
+                })
+                .await
+            }
+            None => {
+                let txn = self.0.reader.begin().await.map_err(Failed::from)?;
+                barrier::query(&txn, id, None).await
+            }
+        };
+        Ok(match found.map_err(Failed::from)? {
+            barrier::Finding::Kept(Outcome::Success(output)) => Finding::Applied(output),
+            barrier::Finding::Kept(Outcome::Partial(output)) => Finding::Partial(output),
+            barrier::Finding::Kept(Outcome::Refused(reason)) => Finding::Refused(reason),
+            barrier::Finding::Fenced(fence) => Finding::Fenced { through: fence.through() },
+            barrier::Finding::InProgress => Finding::InProgress,
+            barrier::Finding::Absent => Finding::Absent,
+        })
+    }
+
+    /// Says what became of the compensation `U` under `call.request_id`.
+    pub(super) async fn query_undo<U: Undoing>(&self, call: &Call) -> Result<UndoFinding, Fault> {
+        match self.query_fate(call, U::CALL).await? {
+            Some(Kind::Absent) => return Ok(UndoFinding::Absent),
+            Some(Kind::Unclear) => return Ok(UndoFinding::Unclear("state `weird`".to_owned())),
+            _ if self.is_running(call) => return Ok(UndoFinding::InProgress),
+            _ => {}
+        }
+        let (id, fence) = (call.request_id.0, call.fence_through);
+        let found = match fence {
+            Some(_) => {
+                barrier::in_transaction(&self.0.writer, async |txn| {
+                    barrier::query_compensation(txn, id, fence).await
+                })
+                .await
+            }
+            None => {
+                let txn = self.0.reader.begin().await.map_err(Failed::from)?;
+                barrier::query_compensation(&txn, id, None).await
+            }
+        };
+        Ok(match found.map_err(Failed::from)? {
+            barrier::Finding::Kept(barrier::Undo::Undone) => UndoFinding::Undone,
+            barrier::Finding::Kept(barrier::Undo::NothingToUndo) => UndoFinding::NothingToUndo,
+            barrier::Finding::Fenced(fence) => UndoFinding::Fenced { through: fence.through() },
+            barrier::Finding::InProgress => UndoFinding::InProgress,
+            barrier::Finding::Absent => UndoFinding::Absent,
+        })
+    }
+
+    /// Works in a task of its own: a caller that stops listening stops nothing.
+    async fn detached<E: Effect>(
+        &self,
+        call: &Call,
+        after: Duration,
+        ask: E,
+    ) -> Answer<E::Output, E::Refusal> {
+        let (service, call) = (self.clone(), call.clone());
+        let work = tokio::spawn(async move {
+            service.wait(after).await;
+            service.work(&call, &ask).await
+        });
+        work.await.unwrap_or_else(|died| Err(Fault::lost(died.to_string()).into()))
+    }
+
+    async fn detached_undo<U: Undoing>(&self, call: &Call, after: Duration, ask: U) -> Result<Undo, Fault> {
+        let (service, call) = (self.clone(), call.clone());
+        let work = tokio::spawn(async move {
+            service.wait(after).await;
+            service.work_back(&call, &ask).await
+        });
+        work.await.unwrap_or_else(|died| Err(Fault::lost(died.to_string())))
+    }
+
+    /// One transaction through the barrier.
+    async fn work<E: Effect>(&self, call: &Call, ask: &E) -> Answer<E::Output, E::Refusal> {
+        let at = transmission(call, ask)?;
+        let answer = barrier::in_transaction(&self.0.writer, async |txn| {
+            barrier::forward(txn, at, || async {
+                let outcome = ask.apply(txn, call).await?;
+                if !matches!(outcome, Outcome::Refused(_)) {
+                    note_effect(txn, call, E::CALL).await?;
+                }
+                Ok::<_, Failed>(outcome)
+            })
+            .await
+        })
+        .await;
+        match answer.map_err(Fault::from)? {
+            barrier::Answer::Kept(Outcome::Success(output)) => Ok(output),
+            barrier::Answer::Kept(Outcome::Refused(reason)) => Err(CallError::Refused(reason)),
+            barrier::Answer::Kept(Outcome::Partial(_)) => {
+                unreachable!("no participant of the shop does half of what it is asked")
+            }
+            barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out").into()),
+            barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values").into()),
+        }
+    }
+
+    async fn work_back<U: Undoing>(&self, call: &Call, ask: &U) -> Result<Undo, Fault> {
+        let at = transmission(call, ask)?;
+        let answer = barrier::in_transaction(&self.0.writer, async |txn| {
+            barrier::compensate(txn, at, call.forward_request_id.0, || async {
+                Ok::<_, Failed>(match ask.undo(txn, call).await? {
+                    Undo::Undone => {
+                        note_effect(txn, call, U::CALL).await?;
+                        barrier::Undo::Undone
+                    }
+                    Undo::NothingToUndo => barrier::Undo::NothingToUndo,
+                })
+            })
+            .await
+        })
+        .await;
+        match answer? {
+            barrier::Answer::Kept(barrier::Undo::Undone) => Ok(Undo::Undone),
+            barrier::Answer::Kept(barrier::Undo::NothingToUndo) => Ok(Undo::NothingToUndo),
+            barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out")),
+            barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values")),
+        }
+    }
+
+    async fn wait(&self, how_long: Duration) {
+        if !how_long.is_zero() {
+            self.0.clock.sleep_until(self.0.clock.now() + how_long.mul_f64(self.0.pace)).await;
+        }
+    }
+
+    fn fate(&self, call: &Call, name: &str) -> Option<Fate> {
+        let plan = self.0.plan.read().unwrap_or_else(PoisonError::into_inner);
+        plan.fate(&call.business_key, name, call.attempt)
+    }
+
+    /// What is planned for a query, waited out where it is a wait. Counts the query where any is planned.
+    async fn query_fate(&self, call: &Call, name: &str) -> Result<Option<Kind>, Fault> {
+        let name = format!("{name}/query");
+        let known =
+            self.0.plan.read().unwrap_or_else(PoisonError::into_inner).knows(&call.business_key, &name);
+        if !known {
+            return Ok(None);
+        }
+        let number = self.count_query(call, &name).await.map_err(Failed::from)?;
+        let fate = {
+            let plan = self.0.plan.read().unwrap_or_else(PoisonError::into_inner);
+            plan.fate(&call.business_key, &name, number)
+        };
+        match fate {
+            Some(Fate { kind: Kind::Slow, after }) => {
+                self.wait(after).await;
+                Ok(None)
+            }
+            Some(Fate { kind: kind @ (Kind::Absent | Kind::Unclear), .. }) => Ok(Some(kind)),
+            Some(fate) => Err(self.failure(fate)),
+            None => Ok(None),
+        }
+    }
+
+    async fn count_query(&self, call: &Call, name: &str) -> Result<u32, DbErr> {
+        let count = "INSERT INTO query_count VALUES (?, ?, 1) \
+                     ON CONFLICT DO UPDATE SET queries = queries + 1 RETURNING queries";
+        let row = sql::first(&self.0.writer, count, [(&*call.business_key).into(), name.into()]).await?;
+        let row = row.ok_or_else(|| DbErr::RecordNotFound("the count of queries".to_owned()))?;
+        Ok(u32::try_from(row.try_get::<i64>("", "queries")?).unwrap_or(u32::MAX))
+    }
+
+    /// What the caller of a call is told that never gets to work.
+    fn failure(&self, fate: Fate) -> Fault {
+        match fate.kind {
+            Kind::Transient => Fault {
+                retry_after: (!fate.after.is_zero()).then(|| fate.after.mul_f64(self.0.pace)),
+                ..Fault::new(code::UNAVAILABLE, "come back later")
+            },
+            Kind::Persistent => Fault::new(code::BAD_CREDENTIAL, "the credential is not accepted"),
+            _ => Fault::lost("the call did not arrive"),
+        }
+    }
+
+    fn heard_of(&self, call: &Call) -> Running {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner).insert(call.request_id.0);
+        Running(self.clone(), call.request_id.0)
+    }
+
+    fn is_running(&self, call: &Call) -> bool {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner).contains(&call.request_id.0)
+    }
+}
+
+/// A call that is heard of as running, for as long as this lives.
+struct Running(Service, Uuid);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.0.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
+}
+
+/// The same call, refused as planned: through the barrier, so that the refusal is kept.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Refusing<E>(E);
+
+impl<E: Effect> Effect for Refusing<E> {
+    const CALL: &'static str = E::CALL;
+    type Output = E::Output;
+    type Refusal = E::Refusal;
+
+    async fn apply(
+        &self,
+        _: &DatabaseTransaction,
+        _: &Call,
+    ) -> Result<Outcome<E::Output, E::Refusal>, Failed> {
+        let refused = self.0.planned_refusal().map(Outcome::Refused);
+        refused.ok_or_else(|| Fault::new(code::BAD_REQUEST, "this cannot be refused").into())
+    }
+}
+
+fn transmission<A: Serialize>(call: &Call, ask: &A) -> Result<barrier::Call, Fault> {
+    let input_digest = barrier::digest(ask).map_err(Failed::from)?;
+    Ok(barrier::Call { request_id: call.request_id.0, attempt: call.attempt, input_digest })
+}
+
+async fn note_effect(txn: &DatabaseTransaction, call: &Call, name: &str) -> Result<(), DbErr> {
+    let insert = "INSERT INTO effect VALUES (?, ?, ?, ?)";
+    let id = call.request_id.to_string();
+    let values = [id.into(), name.into(), (&*call.business_key).into(), i64::from(call.attempt).into()];
+    sql::execute(txn, insert, values).await?;
+    Ok(())
+}
+
+/// WAL with `synchronous = NORMAL`: a commit is in the operating system's hands before it is answered, so a
+/// SIGKILL of the process loses none; only a power cut could, and then the whole file with it goes back to an
+/// older, consistent state. The engine's own file does better; for a shop to try, this is enough, and quick.
+async fn connect(path: &Path, connections: u32) -> Result<DatabaseConnection, DbErr> {
+    let mut options = ConnectOptions::new(format!("sqlite://{}?mode=rwc", path.display()));
+    options.max_connections(connections).sqlx_logging(false).map_sqlx_sqlite_opts(|sqlite| {
+        sqlite
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal)
+            .busy_timeout(Duration::from_secs(10))
+            .foreign_keys(true)
+    });
+    Database::connect(options).await
+}
+
+/// A name for what a request made: readable, and the same whenever it is made.
+pub(super) fn name(prefix: &str, call: &Call) -> String {
+    let digits = call.request_id.0.simple().to_string();
+    format!("{prefix}-{}", &digits[..16])
+}
