@@ -120,9 +120,7 @@ fn settling(plan: &SagaPlan, state: &SagaState, a: &Action, asked: &mut Asked, i
                 asked.tasks.push(Task::Start { action: id, attempt, lane, deadline: Some(limit) });
             }
         }
-        Some(SettlePlan::Repeating) if id.is_forward() && state.turned.is_some() => {
-            asked.tasks.push(Task::Stop { action: id });
-        }
+        // A repeat under way goes on after the turn, for it settles what the turn has to know.
         Some(
             SettlePlan::Undecided
             | SettlePlan::Querying { .. }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::script::check;
+use crate::script::{check, play};
 
 const PLAN: &str = "
     deadline 60s
@@ -367,4 +367,23 @@ fn g11_a_deadline_in_the_instant_of_the_completion_is_decided_once() {
               a: SUCCEEDED applied · undo SUCCEEDED applied
         "#]],
     );
+}
+
+#[test]
+fn a_step_deadline_that_a_new_policy_brings_forward_is_not_slept_through() {
+    let mut trial = play("step a(input) by-query\n policy base=8s cap=8s", "begin a\n transient a");
+    trial.plan.steps[0].retry.give_up_after = std::time::Duration::from_secs(2);
+    trial.read("agenda\n due\n tick");
+    expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        0s     a#1 transient (busy) → retry at 7.729s
+        0s     ?
+          wake: 2s for deadline of a
+        2s     a → quarantine, deadline-passed
+        = RUNNING
+          a: QUARANTINED none
+          desk: a on quarantine, deadline-passed since 2s, attempts 1, effect none, transient (busy)
+    "#]]
+    .assert_eq(&trial.told());
 }

@@ -40,6 +40,8 @@ pub(crate) fn hold(
     }
     ledger.ends(plan, after)?;
     begun_in_time(plan, before, journal)?;
+    let answered = after.wishes.is_empty() || (after.turned.is_none() && after.pivot_in_doubt(plan));
+    law(answered, || "a wish is left without its answer".into())?;
     no_limbo(plan, after, now)?;
     honest(plan, after, now)
 }

@@ -17,6 +17,7 @@ mod forward;
 mod not_yet;
 mod person;
 mod pivot;
+mod repeating;
 mod retry;
 mod turning;
 mod unknown;

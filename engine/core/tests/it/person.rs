@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::script::check;
+use crate::script::{check, play};
 
 const PLAN: &str = "
     step a(input) by-query
@@ -460,4 +460,13 @@ fn verbs_say_what_is_possible_and_why_the_rest_is_not() {
               queues: r since 0s
         "#]],
     );
+}
+
+#[test]
+fn what_a_resume_granted_stands_when_the_policy_changes() {
+    let mut trial = play(PLAN, "begin a\n persistent a\n resume a op1\n begin a\n transient a");
+    trial.plan.steps[0].retry.max_attempts = 1;
+    trial.plan.steps[0].retry.give_up_after = std::time::Duration::from_secs(1);
+    trial.read("at 9s begin a\n ok a");
+    assert!(trial.told().contains("a#3 succeeded"), "{}", trial.told());
 }

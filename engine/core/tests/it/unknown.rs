@@ -1,4 +1,4 @@
-//! Settling the unknown outcome of a forward action.
+//! Settling the unknown outcome of a forward action: by query, by a person, by news that comes late.
 
 use expect_test::expect;
 
@@ -439,322 +439,6 @@ fn each_unknown_outcome_has_a_query_budget_of_its_own() {
     );
 }
 
-const REPEATED: &str = "
-    step a(input) by-repeating
-    step b(input) by-query
-    policy attempts=3 base=0s give-up=60s
-    query-policy base=0s
-";
-
-#[test]
-fn a_step_declared_so_is_settled_by_repeating_it() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n agenda\n begin a\n ok a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     ?
-          do: start a#2 in lane reconciliation, until 60s
-          do: start b#1 in lane first, until 60s
-          wake: 60s for repeat a
-          queues: b since 0s
-        0s     a#2 started (Repeat)
-        0s     a#2 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
-          queues: b since 0s
-    "#]],
-    );
-}
-
-#[test]
-fn repeats_follow_the_delays_of_the_query_policy() {
-    check(
-        "step a(input) by-repeating\n policy base=0s\n query-policy base=8s cap=8s",
-        "begin a\n lost a\n begin a\n due\n begin a\n ok a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            0s     a#1 unknown (timeout) → repeat at 7.729s
-            0s     (begin a: decide: `a/forward` is RECONCILING, not due to start)
-            7.729s a#2 started (Repeat)
-            7.729s a#2 succeeded: "a"
-            7.729s completed
-            = COMPLETED
-              a: SUCCEEDED applied
-        "#]],
-    );
-}
-
-#[test]
-fn repeats_that_spend_the_attempts_end_on_the_reconciliation_desk_never_in_quarantine() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n transient a\n begin a\n persistent a\n begin a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            0s     a#1 unknown (timeout) → repeat at 0s
-            0s     a#2 started (Repeat)
-            0s     a#2 transient (busy) → repeat at 0s
-            0s     a#3 started (Repeat)
-            0s     a#3 persistent (credential) → desk, attempts-spent
-            0s     (begin a: decide: `a/forward` is RECONCILING, not due to start)
-            = RUNNING
-              a: RECONCILING possible
-              b: READY none
-              do: start b#1 in lane first, until 60s
-              wake: 60s for deadline of b
-              queues: b since 0s
-              desk: a on reconciliation, attempts-spent since 0s, attempts 3, effect possible, persistent (credential)
-        "#]],
-    );
-}
-
-#[test]
-fn a_transient_answer_of_a_repeat_speaks_of_itself_only() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n transient a\n begin a\n ok a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     a#2 started (Repeat)
-        0s     a#2 transient (busy) → repeat at 0s
-        0s     a#3 started (Repeat)
-        0s     a#3 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
-          queues: b since 0s
-    "#]],
-    );
-}
-
-#[test]
-fn a_hint_of_a_repeat_is_a_lower_bound_for_the_next() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n transient a hint=5s\n begin a\n at 5s begin a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            0s     a#1 unknown (timeout) → repeat at 0s
-            0s     a#2 started (Repeat)
-            0s     a#2 transient (busy) → repeat at 5s
-            0s     (begin a: decide: `a/forward` is RECONCILING, not due to start)
-            5s     a#3 started (Repeat)
-            = RUNNING
-              a: RECONCILING possible
-              b: READY none
-              do: start b#1 in lane first, until 60s
-              wake: 60s for deadline of b
-              runs: a#3 since 5s
-              queues: b since 0s
-        "#]],
-    );
-}
-
-#[test]
-fn a_refused_repeat_settles_only_where_answers_are_kept() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n refuse a\n begin a\n ok a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     a#2 started (Repeat)
-        0s     a#2 refused: "no" → repeat at 0s
-        0s     a#3 started (Repeat)
-        0s     a#3 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
-          queues: b since 0s
-    "#]],
-    );
-    check(
-        "step z(input) by-query\n step a(z) by-repeating keeps-answers\n query-policy base=0s",
-        "run z\n begin a\n lost a\n begin a\n refuse a\n run undo:z",
-        expect![[r#"
-            0s     saga started
-            0s     z#1 started (Ready)
-            0s     z#1 succeeded: "z"
-            0s     a#1 started (Ready)
-            0s     a#1 unknown (timeout) → repeat at 0s
-            0s     a#2 started (Repeat)
-            0s     a#2 refused: "no" → reject
-            0s     turned back: a refused
-            0s     undo:z#1 started (Ready)
-            0s     undo:z#1 succeeded: "Undone"
-            0s     compensated
-            = COMPENSATED (a refused)
-              z: SUCCEEDED applied · undo SUCCEEDED applied
-              a: TERMINAL_REJECTED none
-        "#]],
-    );
-}
-
-#[test]
-fn repeats_go_on_after_the_turn_and_what_they_bring_about_is_undone() {
-    check(
-        REPEATED,
-        "begin a\n begin b\n lost a\n refuse b\n begin a\n ok a\n run undo:a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     b#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     b#1 refused: "no" → reject
-        0s     turned back: b refused
-        0s     a#2 started (Repeat)
-        0s     a#2 succeeded: "a"
-        0s     undo:a#1 started (Ready)
-        0s     undo:a#1 succeeded: "Undone"
-        0s     compensated
-        = COMPENSATED (b refused)
-          a: SUCCEEDED applied · undo SUCCEEDED applied
-          b: TERMINAL_REJECTED none
-    "#]],
-    );
-}
-
-#[test]
-fn repeats_without_a_stated_retention_end_with_the_step_deadline() {
-    check(
-        REPEATED,
-        "begin a\n at 60s lost a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        60s    a#1 unknown (timeout) → desk, deadline-passed
-        = RUNNING
-          a: RECONCILING possible
-          b: READY none
-          do: tick
-          queues: b since 0s
-          desk: a on reconciliation, deadline-passed since 60s, attempts 1, effect possible, unknown (timeout)
-    "#]],
-    );
-}
-
-#[test]
-fn repeats_with_a_stated_retention_go_on_past_the_step_deadline() {
-    check(
-        "step a(input) by-repeating retention=1h\n policy give-up=60s\n query-policy base=0s",
-        "begin a\n at 90s lost a\n begin a\n at 120s ok a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            90s    a#1 unknown (timeout) → repeat at 90s
-            90s    a#2 started (Repeat)
-            120s   a#2 succeeded: "a"
-            120s   completed
-            = COMPLETED
-              a: SUCCEEDED applied
-        "#]],
-    );
-}
-
-#[test]
-fn repeats_end_with_the_key_retention() {
-    check(
-        "step a(input) by-repeating retention=1h\n query-policy base=0s",
-        "begin a\n at 3599s lost a\n at 3599.5s agenda\n begin a\n at 3601s lost a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            3599s  a#1 unknown (timeout) → repeat at 3599s
-            3599.5s ?
-              do: start a#2 in lane reconciliation, until 3600s
-              wake: 3600s for repeat a
-            3599.5s a#2 started (Repeat)
-            3601s  a#2 unknown (timeout) → desk, retention-passed
-            = RUNNING
-              a: RECONCILING possible
-              desk: a on reconciliation, retention-passed since 3601s, attempts 2, effect possible, unknown (timeout)
-        "#]],
-    );
-}
-
-#[test]
-fn a_repeat_that_waited_past_the_key_retention_does_not_start() {
-    check(
-        "step a(input) by-repeating retention=1h\n query-policy base=0s",
-        "begin a\n at 3599s lost a\n agenda\n at 3600s begin a\n agenda\n tick",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            3599s  a#1 unknown (timeout) → repeat at 3599s
-            3599s  ?
-              do: start a#2 in lane reconciliation, until 3600s
-              wake: 3600s for repeat a
-            3600s  (at 3600s begin a: decide: `a/forward` may not be repeated any more: retention-passed)
-            3600s  ?
-              do: tick
-            3600s  a → desk, retention-passed
-            = RUNNING
-              a: RECONCILING possible
-              desk: a on reconciliation, retention-passed since 3600s, attempts 1, effect possible, unknown (timeout)
-        "#]],
-    );
-}
-
-#[test]
-fn a_repeat_that_waited_past_the_step_deadline_does_not_start() {
-    check(
-        REPEATED,
-        "begin a\n at 59s lost a\n at 60s begin a\n tick",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        59s    a#1 unknown (timeout) → repeat at 59s
-        60s    (at 60s begin a: decide: `a/forward` may not be repeated any more: deadline-passed)
-        60s    b → quarantine, deadline-passed
-        60s    a → desk, deadline-passed
-        = RUNNING
-          a: RECONCILING possible
-          b: QUARANTINED none
-          desk: a on reconciliation, deadline-passed since 60s, attempts 1, effect possible, unknown (timeout)
-          desk: b on quarantine, deadline-passed since 60s, attempts 0, effect none
-    "#]],
-    );
-}
-
-#[test]
-fn a_withdrawn_repeat_leaves_the_outcome_unknown() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n at 1s withdraw a\n begin a\n ok a",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     a#2 started (Repeat)
-        1s     a#2 withdrawn
-        1s     a#2 started (Repeat)
-        1s     a#2 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
-          queues: b since 0s
-    "#]],
-    );
-}
-
 #[test]
 fn a_late_success_settles_what_is_being_asked_about() {
     check(
@@ -772,28 +456,6 @@ fn a_late_success_settles_what_is_being_asked_about() {
           b: READY none
           do: start b#1 in lane first, until 86400s
           wake: 86400s for deadline of b
-          queues: b since 0s
-    "#]],
-    );
-}
-
-#[test]
-fn a_late_success_while_a_repeat_runs_waits_for_the_repeats_own_answer() {
-    check(
-        REPEATED,
-        "begin a\n lost a\n begin a\n ok a#1\n ok a#2",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     a#2 started (Repeat)
-        0s     (ok a#1: decide: not yet: attempt 1 of `a/forward` is not running, and late news has no rule yet)
-        0s     a#2 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
           queues: b since 0s
     "#]],
     );
@@ -829,4 +491,42 @@ fn no_restart_moves_an_unknown_outcome_to_a_retry() {
         trial.read("begin a\n lost a\n crash\n at 9s crash\n at 99s tick\n crash");
         assert!(trial.told().contains("a: RECONCILING possible"), "{}", trial.told());
     }
+}
+
+#[test]
+fn g06_after_a_crash_the_window_counts_from_the_takeover() {
+    check(
+        "step a(input) by-query window=10s\n query-policy base=0s",
+        "begin a\n at 5s crash\n at 14.9s query a\n found a absent\n at 15s query a\n found a absent",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            5s     claimed
+            5s     a unknown (executor-died) → query at 5s
+            14.9s  a query 1 started
+            14.9s  a query 1 found absent → query at 14.9s
+            15s    a query 2 started, to fence through 1
+            15s    a query 2 found absent → retry at 15.483s
+            = RUNNING
+              a: RETRY_SCHEDULED none
+              wake: 15.483s for retry a
+        "#]],
+    );
+}
+
+#[test]
+fn the_delays_between_queries_double_up_to_their_cap() {
+    let mut longest = [0; 6];
+    for saga in 1..40 {
+        let plan = plan("step a(input) by-query\n query-policy queries=9 base=1s cap=8s");
+        let mut trial = Trial::new(plan, saga);
+        trial.read("begin a\n lost a");
+        for longest in &mut longest {
+            let asked = trial.now;
+            trial.read("due");
+            *longest = trial.now.since(asked).as_secs().max(*longest);
+            trial.read("query a\n query-fails a");
+        }
+    }
+    assert_eq!(longest, [0, 1, 3, 7, 7, 7], "the longest whole seconds below 1, 2, 4, 8, 8 and 8 s");
 }
