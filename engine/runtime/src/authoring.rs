@@ -30,6 +30,6 @@ pub use payload::{Never, Payload};
 pub use policies::{Policies, RegistrationErrors};
 pub use saga::Saga;
 pub use step::{
-    AllowedIn, AnEffect, ByOperator, ByQuery, ByRepeating, Compensate, NoEffect, NoEffectAtAll, Reconcile,
-    ReconcileCompensation, SettlesBy, SettlesUndoBy, Step,
+    AllowedIn, ByOperator, ByQuery, ByRepeating, Compensate, NoEffect, NoEffectAtAll, Reconcile,
+    ReconcileCompensation, Settles, SettlesUndo, Step,
 };

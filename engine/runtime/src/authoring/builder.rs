@@ -13,14 +13,14 @@ use amends_core::plan::{
 };
 
 use super::context::StepContext;
-use super::erase::{self, Typed, Undoing};
+use super::erase::{self, Ask, Typed, Undoing};
 use super::error::StepError;
 use super::gives::Gives;
 use super::handle::{Handle, Origin};
 use super::node::Node;
 use super::payload::{Never, Payload};
 use super::saga::Saga;
-use super::step::{AllowedIn, AnEffect, Compensate, NoEffect, NoEffectAtAll, SettlesBy, SettlesUndoBy, Step};
+use super::step::{AllowedIn, Compensate, NoEffect, NoEffectAtAll, Settles, SettlesUndo, Step, no_query};
 
 /// The phase before the point of no return.
 #[derive(Clone, Copy, Debug)]
@@ -85,9 +85,12 @@ struct Defaults {
     compensation: &'static str,
 }
 
-impl<I: Payload> SagaBuilder<I> {
+impl<I> SagaBuilder<I> {
     /// Begins a workflow; the handle is the saga's input. The name is 1 to 100 of a-z, A-Z, 0-9, `-`, `_`, `.`.
-    pub fn new(workflow: &'static str, version: u32) -> (Self, Handle<I>) {
+    pub fn new(workflow: &'static str, version: u32) -> (Self, Handle<I>)
+    where
+        I: Payload,
+    {
         let id = BUILDERS.fetch_add(1, Ordering::Relaxed);
         let builder = Self {
             id,
@@ -136,33 +139,30 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     pub fn step<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
     where
         P: CanTurnBack,
-        S: Compensate + SettlesBy<<S as Step>::Settle> + SettlesUndoBy<<S as Compensate>::UndoSettle>,
-        S::Settle: AnEffect,
-        S::UndoSettle: AnEffect,
+        S: Compensate,
+        S::Settle: Settles<S>,
+        S::UndoSettle: SettlesUndo<S>,
         H: Gives<S::Input>,
     {
+        let undoing =
+            Undoing { compensate: erase::compensate::<S>, ask: <S::UndoSettle as SettlesUndo<S>>::ask_undo };
         let declared = Declared {
-            kind: StepKind::Compensated,
-            settle: S::Settle::SETTLE,
             undo: Some(UndoPlan { settle: S::UndoSettle::SETTLE, in_doubt: S::IN_DOUBT }),
+            undoing: Some(undoing),
+            ..Declared::effect(StepKind::Compensated)
         };
-        let undoing = Undoing {
-            compensate: erase::compensate::<S>,
-            ask: <S as SettlesUndoBy<<S as Compensate>::UndoSettle>>::ask_undo,
-        };
-        self.add(name, step, input, declared, Some(undoing))
+        self.add(name, step, input, declared)
     }
 
     /// A step without any effect.
     pub fn read<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
     where
-        S: Step + SettlesBy<<S as Step>::Settle>,
+        S: Step,
         S::Settle: NoEffectAtAll,
         S::Refusal: AllowedIn<P>,
         H: Gives<S::Input>,
     {
-        let declared = Declared { kind: StepKind::Read, settle: Settle::NoEffect, undo: None };
-        self.add(name, step, input, declared, None)
+        self.add(name, step, input, Declared::read())
     }
 
     /// A read as a closure. It cannot refuse.
@@ -174,8 +174,7 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         F: Fn(StepContext, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, StepError<Never>>> + Send + 'static,
     {
-        let declared = Declared { kind: StepKind::Read, settle: Settle::NoEffect, undo: None };
-        self.add(name, ReadFn { f, of: PhantomData }, input, declared, None)
+        self.add(name, ReadFn { f, of: PhantomData }, input, Declared::read())
     }
 
     /// The point of no return. It waits for every step declared before it; every step declared after it waits
@@ -188,12 +187,11 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     ) -> (Handle<S::Output>, SagaBuilder<I, AfterPivot>)
     where
         P: CanTurnBack,
-        S: Step + SettlesBy<<S as Step>::Settle>,
-        S::Settle: AnEffect,
+        S: Step,
+        S::Settle: Settles<S>,
         H: Gives<S::Input>,
     {
-        let declared = Declared { kind: StepKind::Pivot, settle: S::Settle::SETTLE, undo: None };
-        let handle = self.add(name, step, input, declared, None);
+        let handle = self.add(name, step, input, Declared::effect(StepKind::Pivot));
         let Self { id, workflow, version, steps, nodes, timeouts, deadline, defaults, problems, of: _ } =
             self;
         let of = PhantomData;
@@ -206,13 +204,12 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     pub fn retriable<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
     where
         P: PastPivot,
-        S: Step + SettlesBy<<S as Step>::Settle>,
-        S::Settle: AnEffect,
+        S: Step,
+        S::Settle: Settles<S>,
         S::Refusal: AllowedIn<AfterPivot>,
         H: Gives<S::Input>,
     {
-        let declared = Declared { kind: StepKind::Retriable, settle: S::Settle::SETTLE, undo: None };
-        self.add(name, step, input, declared, None)
+        self.add(name, step, input, Declared::effect(StepKind::Retriable))
     }
 
     /// Checks the definition and computes its digest. `result` is what the saga gives.
@@ -220,12 +217,19 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     /// # Errors
     /// All problems at once, by name: duplicate names, foreign handles, an empty saga, bad names.
     pub fn finish<T: Payload>(self, result: Handle<T>) -> Result<Saga<I, T>, PlanErrors> {
-        let mut problems = self.problems.clone();
+        let mut problems = self.problems;
+        let (workflow, version, schema) = (self.workflow, self.version, I::schema());
+        if !good_workflow(workflow) {
+            let rule = "use 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`";
+            problems.push(format!("`{workflow}` is not a workflow name: {rule}"));
+        }
+        let mut source = result.origin.source;
         if result.origin.builder != self.id {
             problems.push(foreign("the result", result.origin));
+            // A place in another plan: it must not be looked up in this one.
+            source = Source::SagaInput;
         }
-        let (workflow, version, schema) = (self.workflow, self.version, I::schema());
-        let planned = SagaPlan::new(workflow, version, schema, self.steps, result.origin.source);
+        let planned = SagaPlan::new(workflow, version, schema, self.steps, source);
         let plan = match planned {
             Ok(plan) if problems.is_empty() => SagaPlan { deadline: self.deadline, ..plan },
             Ok(_) => return Err(PlanErrors { workflow: workflow.into(), problems }),
@@ -241,16 +245,9 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         Origin { builder: self.id, source, name, workflow: self.workflow, version: self.version }
     }
 
-    fn add<S, H>(
-        &mut self,
-        name: &'static str,
-        step: S,
-        input: H,
-        declared: Declared,
-        undo: Option<Undoing<S>>,
-    ) -> Handle<S::Output>
+    fn add<S, H>(&mut self, name: &'static str, step: S, input: H, declared: Declared<S>) -> Handle<S::Output>
     where
-        S: Step + SettlesBy<<S as Step>::Settle>,
+        S: Step,
         H: Gives<S::Input>,
     {
         let ix = StepIx(self.steps.len());
@@ -283,8 +280,8 @@ impl<I: Payload, P> SagaBuilder<I, P> {
             query: QueryPolicy { name: query, ..QueryPolicy::default() },
             compensation: RetryPolicy { name: compensation, ..RetryPolicy::default() },
         });
-        let ask = <S as SettlesBy<<S as Step>::Settle>>::ask;
-        self.nodes.push(Arc::new(Typed { step: Arc::new(step), input: Box::new(input), ask, undo }));
+        let Declared { ask, undoing, .. } = declared;
+        self.nodes.push(Arc::new(Typed { step: Arc::new(step), input: Box::new(input), ask, undo: undoing }));
         Handle::new(self.origin(Source::Step(ix), name))
     }
 
@@ -299,6 +296,11 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     }
 }
 
+fn good_workflow(name: &str) -> bool {
+    (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
 fn foreign(user: &str, origin: Origin) -> String {
     format!(
         "{user} uses the handle `{}` of another builder (workflow `{}` version {}): use a handle that this \
@@ -307,10 +309,27 @@ fn foreign(user: &str, origin: Origin) -> String {
     )
 }
 
-struct Declared {
+/// What the method that adds a step knows of it.
+struct Declared<S: Step> {
     kind: StepKind,
     settle: Settle,
     undo: Option<UndoPlan>,
+    ask: Ask<S>,
+    undoing: Option<Undoing<S>>,
+}
+
+impl<S: Step> Declared<S> {
+    fn read() -> Self {
+        let (kind, settle) = (StepKind::Read, Settle::NoEffect);
+        Self { kind, settle, undo: None, ask: no_query::<S>, undoing: None }
+    }
+
+    fn effect(kind: StepKind) -> Self
+    where
+        S::Settle: Settles<S>,
+    {
+        Self { kind, settle: S::Settle::SETTLE, undo: None, ask: S::Settle::ask, undoing: None }
+    }
 }
 
 struct ReadFn<A, T, F> {

@@ -117,7 +117,9 @@ impl Classifier {
         let mut problem = Problem::new(error.code(), error);
         problem.rule = rule;
         problem.classifier.clone_from(&self.version);
-        problem.wait = error.wait();
+        if let Some(wait) = error.wait() {
+            problem = problem.wait(wait);
+        }
         Classified { class, problem }
     }
 

@@ -20,6 +20,11 @@ pub(crate) fn recorded<T: Payload>(value: &T) -> Recorded {
             return Recorded::Omitted(Omitted { reason, digest: None, size: 0 });
         }
     };
+    storable(json)
+}
+
+/// A document as it is recorded, or a marker in its place.
+fn storable(json: Json) -> Recorded {
     match unstorable(&json) {
         None => Recorded::Value(json),
         Some(reason) => Recorded::Omitted(omitted(reason, json.text())),
@@ -66,7 +71,7 @@ pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>)
         }
         Err(StepError::Refused(refusal)) => Attempted::Refused(recorded(&refusal)),
         Err(StepError::Unknown(problem)) => Attempted::Unknown(problem.failure(FailureKind::Unknown)),
-        Err(StepError::Partial(output)) => Attempted::Partial(output.map(Recorded::Value)),
+        Err(StepError::Partial(output)) => Attempted::Partial(output.map(storable)),
         Err(StepError::Fenced { through }) => Attempted::Fenced { through },
         Err(StepError::Mismatch(problem)) => Attempted::Mismatch(problem.failure(FailureKind::Unknown)),
     }
@@ -86,7 +91,17 @@ pub(crate) fn undone(answer: Result<Undo, CompensationError>) -> Attempted {
         Err(CompensationError::Mismatch(problem)) => {
             Attempted::Mismatch(problem.failure(FailureKind::Unknown))
         }
-        Err(CompensationError::Stale { found }) => Attempted::Stale { found },
+        Err(CompensationError::Stale { found }) => Attempted::Stale { found: shown(found) },
+    }
+}
+
+/// What was found, for a person; words in its place when it may not be kept.
+fn shown(found: Json) -> Json {
+    match unstorable(&found) {
+        None => found,
+        Some(reason) => {
+            Json::encode(&format!("what was found cannot be kept: {reason}")).expect("text is always JSON")
+        }
     }
 }
 

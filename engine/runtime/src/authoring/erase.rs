@@ -15,7 +15,7 @@ use super::node::{BoxFuture, ForwardOutcome, InputProblem, Node, Prepared, Value
 use super::payload::Payload;
 use super::step::{Asked, Compensate, Step};
 
-type Ask<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Asked<S>>;
+pub(crate) type Ask<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Asked<S>>;
 type AskUndo<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Result<UndoFinding, QueryError>>;
 type Undo<S> =
     fn(Arc<S>, StepContext, <S as Step>::Input, Forward<<S as Step>::Output>) -> BoxFuture<Attempted>;
@@ -74,7 +74,7 @@ impl<S: Step> Node for Typed<S> {
             reason: format!("the input cannot be written as JSON: {error}"),
         })?;
         if let Some(reason) = encode::unstorable(&json) {
-            return Err(InputProblem { reason: format!("the input is {reason}") });
+            return Err(InputProblem { reason: format!("the input cannot be kept: {reason}") });
         }
         Ok(Prepared { value: Box::new(value), shaped: Some(json) })
     }

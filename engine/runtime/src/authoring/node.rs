@@ -1,6 +1,7 @@
 //! Steps with their types erased: what the worker sees of a definition.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +23,13 @@ pub struct Definition {
     pub plan: Arc<SagaPlan>,
     /// The code.
     pub nodes: Arc<[Arc<dyn Node>]>,
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SagaPlan { workflow, version, digest, .. } = &*self.plan;
+        write!(f, "Definition({workflow} version {version}, digest {digest})")
+    }
 }
 
 /// A step's input, built and typed, with the text that has to be journalled if a function shaped it.

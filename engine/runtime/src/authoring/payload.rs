@@ -34,7 +34,7 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
 }
 
 macro_rules! plain {
-    ($($type:ty: $tag:literal),+ $(,)?) => { $(impl Payload for $type { const SCHEMA: &'static str = $tag; })+ };
+    ($($type:ty: $tag:literal),+ $(,)?) => { $(#[diagnostic::do_not_recommend] impl Payload for $type { const SCHEMA: &'static str = $tag; })+ };
 }
 
 plain! {
@@ -43,6 +43,7 @@ plain! {
     i8: "i8", i16: "i16", i32: "i32", i64: "i64",
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Payload> Payload for Option<T> {
     const SCHEMA: &'static str = "optional";
 
@@ -51,6 +52,7 @@ impl<T: Payload> Payload for Option<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Payload> Payload for Vec<T> {
     const SCHEMA: &'static str = "list";
 
@@ -61,6 +63,7 @@ impl<T: Payload> Payload for Vec<T> {
 
 macro_rules! tuple {
     ($($T:ident),+) => {
+        #[diagnostic::do_not_recommend]
         impl<$($T: Payload),+> Payload for ($($T,)+) {
             const SCHEMA: &'static str = "tuple";
 
@@ -84,6 +87,7 @@ tuple!(A, B, C, D, E, F, G, H);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {}
 
+#[diagnostic::do_not_recommend]
 impl Payload for Never {
     const SCHEMA: &'static str = "never";
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends_core::plan::{Exhausted, QueryPolicy, RetryPolicy, SagaPlan, StepKind, StepPlan};
+use amends_core::plan::{Exhausted, QueryPolicy, RetryPolicy, SagaPlan, StepPlan};
 
 use super::node::Definition;
 use super::saga::Saga;
@@ -69,9 +69,7 @@ impl<I, O> Saga<I, O> {
             fill(step, *timeout, policies, &mut problems);
             check(step, &mut problems);
         }
-        if plan.deadline == Some(Duration::ZERO) {
-            problems.push("the saga's deadline is zero: every saga would turn back at once".into());
-        }
+        check_place(&plan, &mut problems);
         if problems.is_empty() {
             Ok(Definition { plan: Arc::new(plan), nodes: self.nodes.clone() })
         } else {
@@ -134,13 +132,6 @@ fn check(step: &StepPlan, problems: &mut Vec<String>) {
     if query.timeout.is_zero() {
         problems.push(format!("`{name}`: query policy `{}` gives a query no time at all", query.name));
     }
-    let after_pivot = step.kind == StepKind::Retriable;
-    if after_pivot && step.retry.on_exhausted == Exhausted::TurnBack {
-        problems.push(format!(
-            "`{name}`: retry policy `{}` turns back on exhaustion, but the step stands after the pivot",
-            step.retry.name
-        ));
-    }
     if let (Some(window), Some(retention)) = (step.contract.settle_window, step.contract.key_retention)
         && window >= retention
     {
@@ -148,6 +139,31 @@ fn check(step: &StepPlan, problems: &mut Vec<String>) {
             "`{name}`: the settle window {window:?} is not shorter than the key retention {retention:?}, so \
              \"absent\" could never mean \"without effect\""
         ));
+    }
+}
+
+/// The numbers that depend on where a step stands: the saga's deadline rules up to the pivot, and behind it
+/// nothing turns back.
+fn check_place(plan: &SagaPlan, problems: &mut Vec<String>) {
+    if plan.deadline == Some(Duration::ZERO) {
+        problems.push("the saga's deadline is zero: every saga would turn back at once".into());
+    }
+    for (ix, step) in plan.indices().zip(&plan.steps) {
+        let (name, policy) = (&step.name, &step.retry);
+        let is_past_pivot = plan.pivot.is_some_and(|pivot| ix.0 > pivot.0);
+        if is_past_pivot && policy.on_exhausted == Exhausted::TurnBack {
+            problems.push(format!(
+                "`{name}`: retry policy `{}` turns back on exhaustion, but the step stands after the pivot",
+                policy.name
+            ));
+        }
+        let deadline = plan.deadline.filter(|deadline| !deadline.is_zero() && !is_past_pivot);
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < policy.attempt_timeout) {
+            problems.push(format!(
+                "`{name}`: the saga's deadline {deadline:?} is shorter than one attempt of {:?} may take",
+                policy.attempt_timeout
+            ));
+        }
     }
 }
 

@@ -113,27 +113,6 @@ pub enum ByRepeating {}
 #[derive(Clone, Copy, Debug)]
 pub enum ByOperator {}
 
-/// One of the three ways to settle an effect.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is declared free of effects, so it cannot be a step with an effect",
-    label = "this step declares `type Settle = {Self}`",
-    note = "use `.read(…)`, or declare `type Settle = ByQuery`, `ByRepeating` or `ByOperator`"
-)]
-pub trait AnEffect {
-    #[doc(hidden)]
-    const SETTLE: Settle;
-}
-
-impl AnEffect for ByQuery {
-    const SETTLE: Settle = Settle::ByQuery;
-}
-impl AnEffect for ByRepeating {
-    const SETTLE: Settle = Settle::ByRepeating;
-}
-impl AnEffect for ByOperator {
-    const SETTLE: Settle = Settle::ByOperator;
-}
-
 /// No effect at all.
 #[diagnostic::on_unimplemented(
     message = "a read must be free of effects, but this one declares `type Settle = {Self}`",
@@ -146,58 +125,82 @@ impl NoEffectAtAll for NoEffect {}
 /// The answer of an erased query.
 pub(crate) type Asked<S> = Result<Finding<<S as Step>::Output, <S as Step>::Refusal>, QueryError>;
 
-/// The step implements what its `type Settle` needs.
+/// A way to settle the unknown outcome of the effect of the step `S`.
+///
+/// A property of the word, not of the step: only so does the compiler say that a step has no compensation
+/// before it asks how that compensation settles.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` declares `type Settle = {How}` but does not implement what that needs",
-    label = "after a lost answer nobody could find out what happened",
-    note = "`ByQuery` needs `impl amends::Reconcile for {Self}`; if it is safe to call again with the same request id declare `ByRepeating`; otherwise `ByOperator`"
+    message = "`type Settle = {Self}` does not say how an unknown outcome of this effect is settled",
+    label = "this step stands where steps have effects",
+    note = "declare `type Settle = ByQuery`, `ByRepeating` or `ByOperator`; a step that is free of effects (`NoEffect`) belongs in `.read(…)`"
 )]
-pub trait SettlesBy<How>: Step + Sized {
+pub trait Settles<S: Step> {
     #[doc(hidden)]
-    fn ask(self: Arc<Self>, cx: StepContext, input: Self::Input) -> BoxFuture<Asked<Self>> {
-        let _ = (cx, input);
-        Box::pin(std::future::ready(Err(QueryError::new("no-query", "the step declares no query"))))
+    const SETTLE: Settle;
+
+    #[doc(hidden)]
+    fn ask(step: Arc<S>, cx: StepContext, input: S::Input) -> BoxFuture<Asked<S>> {
+        no_query(step, cx, input)
     }
 }
 
-impl<S: Reconcile> SettlesBy<ByQuery> for S {
-    fn ask(self: Arc<Self>, cx: StepContext, input: Self::Input) -> BoxFuture<Asked<Self>> {
-        Box::pin(async move { self.reconcile(&cx, input).await })
+impl<S: Reconcile> Settles<S> for ByQuery {
+    const SETTLE: Settle = Settle::ByQuery;
+
+    fn ask(step: Arc<S>, cx: StepContext, input: S::Input) -> BoxFuture<Asked<S>> {
+        Box::pin(async move { step.reconcile(&cx, input).await })
     }
 }
-impl<S: Step> SettlesBy<NoEffect> for S {}
-impl<S: Step> SettlesBy<ByRepeating> for S {}
-impl<S: Step> SettlesBy<ByOperator> for S {}
+impl<S: Step> Settles<S> for ByRepeating {
+    const SETTLE: Settle = Settle::ByRepeating;
+}
+impl<S: Step> Settles<S> for ByOperator {
+    const SETTLE: Settle = Settle::ByOperator;
+}
 
-/// The compensation implements what its `type UndoSettle` needs.
+/// The query of a step that declares none.
+pub(crate) fn no_query<S: Step>(_: Arc<S>, _: StepContext, _: S::Input) -> BoxFuture<Asked<S>> {
+    Box::pin(std::future::ready(Err(QueryError::new("no-query", "the step declares no query"))))
+}
+
+/// A way to settle the unknown outcome of the compensation of the step `S`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` declares `type UndoSettle = {How}` but does not implement what that needs",
-    label = "after a lost answer nobody could find out whether the effect was undone",
-    note = "`ByQuery` needs `impl amends::ReconcileCompensation for {Self}`; if it is safe to call again with the same request id declare `ByRepeating`; otherwise `ByOperator`"
+    message = "`type UndoSettle = {Self}` does not say how an unknown outcome of the compensation is settled",
+    label = "the compensation of this step has an effect too",
+    note = "declare `type UndoSettle = ByQuery`, `ByRepeating` or `ByOperator`"
 )]
-pub trait SettlesUndoBy<How>: Compensate + Sized {
+pub trait SettlesUndo<S: Step> {
+    #[doc(hidden)]
+    const SETTLE: Settle;
+
     #[doc(hidden)]
     fn ask_undo(
-        self: Arc<Self>,
+        step: Arc<S>,
         cx: StepContext,
-        input: Self::Input,
+        input: S::Input,
     ) -> BoxFuture<Result<UndoFinding, QueryError>> {
-        let _ = (cx, input);
+        let _ = (step, cx, input);
         Box::pin(std::future::ready(Err(QueryError::new("no-query", "the compensation declares no query"))))
     }
 }
 
-impl<S: ReconcileCompensation> SettlesUndoBy<ByQuery> for S {
+impl<S: ReconcileCompensation> SettlesUndo<S> for ByQuery {
+    const SETTLE: Settle = Settle::ByQuery;
+
     fn ask_undo(
-        self: Arc<Self>,
+        step: Arc<S>,
         cx: StepContext,
-        input: Self::Input,
+        input: S::Input,
     ) -> BoxFuture<Result<UndoFinding, QueryError>> {
-        Box::pin(async move { self.reconcile_compensation(&cx, input).await })
+        Box::pin(async move { step.reconcile_compensation(&cx, input).await })
     }
 }
-impl<S: Compensate> SettlesUndoBy<ByRepeating> for S {}
-impl<S: Compensate> SettlesUndoBy<ByOperator> for S {}
+impl<S: Step> SettlesUndo<S> for ByRepeating {
+    const SETTLE: Settle = Settle::ByRepeating;
+}
+impl<S: Step> SettlesUndo<S> for ByOperator {
+    const SETTLE: Settle = Settle::ByOperator;
+}
 
 /// May a step of phase `P` refuse with this?
 #[diagnostic::on_unimplemented(

@@ -1,0 +1,10 @@
+//! What workflow authors write: definitions, their checks, and what becomes of a step's answers.
+
+mod answers;
+mod checks;
+mod digest;
+mod inputs;
+mod numbers;
+mod order;
+mod steps;
+mod values;
