@@ -1,0 +1,42 @@
+//! The builder from before the pivot is used after it.
+
+use amends::prelude::*;
+
+struct Capture;
+impl Step for Capture {
+    type Input = u64;
+    type Output = u64;
+    type Refusal = Never;
+    type Settle = ByRepeating;
+
+    async fn run(&self, _: &StepContext, input: u64) -> Result<u64, StepError<Never>> {
+        Ok(input)
+    }
+}
+
+struct ReserveStock;
+impl Step for ReserveStock {
+    type Input = u64;
+    type Output = u64;
+    type Refusal = Never;
+    type Settle = ByRepeating;
+
+    async fn run(&self, _: &StepContext, input: u64) -> Result<u64, StepError<Never>> {
+        Ok(input)
+    }
+}
+
+impl Compensate for ReserveStock {
+    type UndoSettle = ByRepeating;
+
+    async fn compensate(&self, _: &StepContext, _: u64, _: Forward<u64>) -> Result<Undo, CompensationError> {
+        Ok(Undo::Undone)
+    }
+}
+
+fn main() {
+    let (mut s, order) = SagaBuilder::<u64>::new("order", 1);
+    let (captured, after) = s.pivot("capture", Capture, order);
+    let stock = s.step("reserve-stock", ReserveStock, captured);
+    let _ = after.finish(stock);
+}
