@@ -85,7 +85,7 @@ const REQUESTS_MAX: usize = 1_024;
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
     let Parts { store, incarnation, definitions, limits, clock, ids } = parts;
-    let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max.max(1));
+    let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
     let (commits, commits_inlet) = mpsc::unbounded_channel();

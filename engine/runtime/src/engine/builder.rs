@@ -1,16 +1,19 @@
 //! Putting an engine together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use amends_core::Incarnation;
+use amends_core::state::Phase;
 
 use super::{Engine, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
-use crate::ports::{Clock, Ids, RandomIds, SagaQuery, SagaStore, SystemClock};
+use crate::ports::{Clock, Ids, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, SystemClock};
 use crate::worker::{self, Definitions, EngineClock};
 
-/// What is bounded, and how. Every number has a default; none is part of any saga's truth.
+/// What is bounded, and how. Every number has a default; none is part of any saga's truth. A bound of zero
+/// counts as one: an engine that may do nothing would be a riddle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Sagas in memory. Starts wait beyond it. Past half of it, a saga that would sleep for longer than
@@ -115,12 +118,19 @@ impl EngineBuilder {
     pub async fn start(self) -> Result<Engine, StartError> {
         let Self { store, query, policies, workflows, node_name, limits, clock, ids } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
+        same_shapes(&*query, &definitions).await?;
         let clock = Arc::new(EngineClock::new(clock.unwrap_or_else(|| Arc::new(SystemClock::new()))));
         let ids = ids.unwrap_or_else(|| Arc::new(RandomIds::from_system()));
         let now = clock.now();
         let incarnation = Incarnation(ids.next(now));
         store.join(incarnation, &node_name, now).await?;
         tracing::info!(%incarnation, node = node_name, "the engine runs");
+        let limits = Limits {
+            max_active: limits.max_active.max(1),
+            max_running: limits.max_running.max(1),
+            starts_waiting_max: limits.starts_waiting_max.max(1),
+            ..limits
+        };
         let parts = worker::Parts {
             store: store.clone(),
             incarnation,
@@ -158,6 +168,36 @@ fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definition
     }
     if mistakes.is_empty() { Ok(all) } else { Err(StartError::Registration(mistakes)) }
 }
+
+/// A changed shape under a live version is refused while sagas of the old shape are under way: nobody here
+/// could run them. Of each workflow the oldest 1 000 of either phase are looked at.
+async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result<(), StartError> {
+    let mut mistakes = BTreeSet::new();
+    for reference in &*definitions.references() {
+        for phase in [Phase::Running, Phase::Compensating] {
+            let filter = SagaFilter {
+                workflow: Some(reference.workflow.to_string()),
+                phase: Some(phase.word().to_owned()),
+                after: None,
+                limit: SHAPES_LOOKED_AT,
+            };
+            let other_shape = |row: &&SagaRow| {
+                row.definition.version == reference.version && row.definition.digest != reference.digest
+            };
+            if let Some(row) = query.list(&filter).await?.iter().find(other_shape) {
+                let (workflow, version) = (&reference.workflow, reference.version);
+                mistakes.insert(format!(
+                    "{workflow} version {version} has another shape than when the saga of `{}` began: a changed \
+                     shape needs a new version, and the old one stays registered until its sagas have ended",
+                    row.key
+                ));
+            }
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(StartError::Registration(mistakes.into_iter().collect())) }
+}
+
+const SHAPES_LOOKED_AT: u32 = 1_000;
 
 type Resolve = Box<dyn FnOnce(&Policies) -> Result<Definition, RegistrationErrors> + Send>;
 

@@ -142,3 +142,39 @@ async fn the_same_seed_gives_the_same_journals() {
     assert_eq!(first.len(), 100);
     assert_eq!(first, second);
 }
+
+mod typed {
+    use amends::prelude::*;
+
+    pub(super) struct Double;
+
+    impl Step for Double {
+        type Input = u64;
+        type Output = u64;
+        type Refusal = Never;
+        type Settle = NoEffect;
+
+        async fn run(&self, _cx: &StepContext, input: u64) -> Result<u64, StepError<Never>> {
+            Ok(input * 2)
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_typed_saga_gives_a_typed_outcome_and_its_handles_read_its_outputs() {
+    let store = Arc::new(MemoryStore::new());
+    let (mut builder, input) = amends::SagaBuilder::<u64>::new("doubles", 1);
+    let twice = builder.read("twice", typed::Double, input);
+    let four_times = builder.read("four-times", typed::Double, twice);
+    let definition = builder.finish(four_times).unwrap();
+    let engine = amends::Engine::builder(store).register(definition.clone()).start().await.unwrap();
+    let saga = engine.start(&definition, "k", 3).await.unwrap();
+    assert_eq!(saga.outcome().await.unwrap(), Outcome::Completed(12));
+    let view = saga.view().await.unwrap();
+    assert_eq!(
+        (view.output(input), view.output(twice), view.output(four_times)),
+        (Some(3), Some(6), Some(12))
+    );
+    let (_, of_another) = amends::SagaBuilder::<u64>::new("doubles", 2);
+    assert_eq!(view.output(of_another), None);
+}

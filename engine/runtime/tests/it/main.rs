@@ -6,6 +6,7 @@ mod workflow;
 
 mod calls;
 mod happy;
+mod log;
 mod operators;
 mod restart;
 mod starts;

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use amends::core::event::{Answer, FailureKind, Finding, TurnReason};
-use amends::core::machine::Attempted;
+use amends::core::machine::{Attempted, Operation};
 use amends::core::plan::Settle;
 use amends::core::{ActionId, Json, SagaId};
 use amends::engine::OperateError;
@@ -143,4 +143,26 @@ async fn a_saga_that_is_not_in_memory_is_taken_up_for_a_person() {
         +0.000s completed
     "#]]
     .assert_eq(&timeline(&saga).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_two_people_ask_at_once_stands_in_two_rows_under_their_names() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let ((a, right), (b, also_right)) = (wrong_credential("a", &log), wrong_credential("b", &log));
+    let engine = engine(&store, &workflow(vec![a, b])).await;
+    let saga = begin(&engine, "k").await;
+    stands_on_the_desk(&saga).await;
+    right.store(true, Ordering::SeqCst);
+    also_right.store(true, Ordering::SeqCst);
+    let of_bob = Operation { actor: "bob".to_owned(), ..operation("2") };
+    let (first, second) = tokio::join!(
+        saga.resume(ActionId::forward("a"), operation("1")),
+        saga.resume(ActionId::forward("b"), of_bob),
+    );
+    assert_eq!((first.unwrap(), second.unwrap()), (Answer::Accepted, Answer::Accepted));
+    assert!(matches!(saga.outcome().await, Ok(Outcome::Completed(_))));
+    let view = saga.view().await.unwrap();
+    let people: Vec<&str> =
+        view.journal().iter().map(|row| row.actor.as_str()).filter(|actor| *actor != "engine").collect();
+    assert_eq!(people, ["ann", "bob"]);
 }

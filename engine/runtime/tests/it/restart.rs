@@ -218,3 +218,29 @@ async fn an_engine_ends_when_nobody_holds_it_any_more() {
     pass(Duration::from_secs(100)).await;
     assert_eq!(Arc::strong_count(&store), 1, "every part of it is gone");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_process_killed_while_it_asks_leaves_the_question_to_the_next_one() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let noted = log.clone();
+    let asks = step("a", &log).runs(|_| async { panic!("a bug") }).asks(move |_| {
+        noted.note("ask");
+        let first = noted.lines().len() == 1;
+        async move {
+            if first {
+                std::future::pending::<()>().await;
+            }
+            let seven = amends::core::Json::parse("7").unwrap();
+            Ok(amends::core::event::Finding::Applied(amends::core::event::Recorded::Value(seven)))
+        }
+    });
+    let definition = workflow(vec![asks]);
+    let first = engine(&store, &definition).await;
+    begin(&first, "k").await;
+    pass(Duration::from_secs(5)).await;
+    assert_eq!(log.lines(), ["ask"], "it is under way");
+    first.abort().await;
+    let second = next_engine(&store, &definition).await;
+    assert!(matches!(find(&second, "k").await.outcome().await, Ok(Outcome::Completed(_))));
+    assert_eq!(log.lines(), ["ask", "ask"]);
+}

@@ -10,7 +10,7 @@ use amends::ports::SagaQuery;
 use amends::{Engine, Limits, Outcome, SagaHandle, StartOptions};
 use tokio::sync::Semaphore;
 
-use crate::workflow::{Log, begin, chain, done, engine, limited, pass, step, workflow};
+use crate::workflow::{Log, begin, builder, chain, done, engine, limited, pass, step, workflow};
 
 async fn start(engine: &Engine, key: &str, input: &str) -> Result<SagaHandle, SagaStartError> {
     engine.start_json("w", key, Json::parse(input).unwrap(), StartOptions::default()).await
@@ -113,4 +113,26 @@ async fn a_start_that_finds_no_room_waits_with_its_caller() {
     for start in starts {
         assert!(matches!(start.await.unwrap().outcome().await, Ok(Outcome::Completed(_))));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_shape_under_a_live_version_is_refused() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let hangs = || {
+        step("a", &log).runs(|_| async {
+            std::future::pending::<()>().await;
+            done()
+        })
+    };
+    let first = engine(&store, &workflow(vec![hangs()])).await;
+    begin(&first, "k").await;
+    first.abort().await;
+    let longer = workflow(vec![hangs(), step("b", &log).after(&["a"])]);
+    let error = builder(&store, &longer).start().await.expect_err("the old shape is under way");
+    assert!(
+        error.to_string().contains("w version 1 has another shape than when the saga of `k` began"),
+        "{error}"
+    );
+    let twice = builder(&store, &longer).register(workflow(vec![hangs()]));
+    assert!(twice.start().await.unwrap_err().to_string().contains("registered with two shapes"));
 }
