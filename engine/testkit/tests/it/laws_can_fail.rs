@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use amends::prelude::*;
-use amends::{AnEffect, SettlesBy, SettlesUndoBy};
+use amends::{Settles, SettlesUndo};
 use amends_testkit::{Exploration, Ledger, Participant, QueryPlan, Tried, UndoPlan, World, expect, explore};
 
 use super::shop::keeps_answers;
@@ -14,10 +14,9 @@ type First = Participant<u32, String, String>;
 /// `first`, which a test breaks, and a pivot that is honest.
 fn saga_with<S>(world: &mut World, ledger: &Ledger, first: S)
 where
-    S: Compensate<Input = u32, Output = String> + SettlesBy<<S as Step>::Settle>,
-    S: SettlesUndoBy<<S as Compensate>::UndoSettle>,
-    S::Settle: AnEffect,
-    S::UndoSettle: AnEffect,
+    S: Compensate<Input = u32, Output = String>,
+    S::Settle: Settles<S>,
+    S::UndoSettle: SettlesUndo<S>,
 {
     let pivot: Participant<String, String, String> = Participant::new(ledger, "pivot", Clone::clone);
     let (mut s, input) = SagaBuilder::<u32>::new("fragile", 1);
