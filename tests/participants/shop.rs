@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use amends::core::{RequestId, Timestamp};
+use amends::core::{RequestId, SagaId, Timestamp};
 use amends::ports::Clock;
 use amends_workflows::names::{CustomerId, OrderId};
 use amends_workflows::ports::{
@@ -74,6 +74,7 @@ pub(crate) fn call_for(key: &str, id: u128, attempt: u32) -> Call {
         forward_request_id: request_id,
         attempt,
         fence_through: None,
+        saga: SagaId(Uuid::nil()),
         business_key: key.into(),
         time_left: Duration::from_secs(10),
     }

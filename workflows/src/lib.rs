@@ -14,7 +14,7 @@ pub mod refund;
 pub mod rules;
 
 #[cfg(test)]
-mod silent;
+mod fakes;
 
 // The public interface is:
 pub use money::{Currency, Money};

@@ -1,14 +1,32 @@
 //! Tests of the payment workflow.
 
+use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
-use expect_test::expect;
+use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore};
 
 use super::*;
-use crate::{policies, silent};
+use crate::fakes::FakeShop;
+use crate::ports::Sent;
+use crate::{Currency, Money, policies};
+
+/// A world with a shop in it, and the workflow.
+fn world() -> (World, FakeShop, PaymentSaga) {
+    let mut world = World::new();
+    let (shop, payment) = open(&mut world);
+    (world, shop, payment)
+}
+
+fn open(world: &mut World) -> (FakeShop, PaymentSaga) {
+    world.policies(policies(1.0));
+    let shop = FakeShop::new(world);
+    let payment = payment_saga(&shop.participants()).unwrap();
+    world.register(&payment.saga);
+    (shop, payment)
+}
 
 #[test]
 fn the_shape_is_what_version_1_runs_with() {
-    let saga = payment_saga(&silent::participants()).unwrap().saga;
+    let (_, _, payment) = world();
     // Sagas in flight were begun with this shape: whoever changes it changes the version too.
     expect![[r#"
         workflow payment version 1
@@ -39,14 +57,44 @@ fn the_shape_is_what_version_1_runs_with() {
           policies retry=post-office query=default compensation=compensation
           waits for [capture-payment, settle]
         result print-receipt
-    "#]].assert_eq(&shape(saga.plan()));
+    "#]].assert_eq(&shape(payment.saga.plan()));
+}
+
+#[test]
+fn the_saga_draws_itself() {
+    let (_, _, payment) = world();
+    expect![[r#"
+        ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮   ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮
+        ╎   check-fraud   ╎   ╎   check-limit   ╎
+        ╰╌╌╌╌╌╌╌╌┬╌╌╌╌╌╌╌╌╯   ╰╌╌╌╌╌╌╌╌┬╌╌╌╌╌╌╌╌╯
+                 └──────────┬──────────┘
+                            ▼
+                   ┌─────────────────┐
+                   │   authorise ↺   │
+                   └────────┬────────┘
+                            ▼
+                   ╔═════════════════╗
+                   ║ capture-payment ║
+                   ╚════════╤════════╝
+                            ▼
+                   ┌─────────────────┐
+                   │     settle      │
+                   └────────┬────────┘
+                            ▼
+                   ┌─────────────────┐
+                   │  print-receipt  │
+                   └─────────────────┘
+
+        ↺ has a compensation   ═ pivot: no way back   ╌ read
+    "#]]
+    .assert_eq(&payment.saga.text());
 }
 
 #[test]
 fn the_catalogue_has_every_policy_at_every_pace() {
-    let saga = payment_saga(&silent::participants()).unwrap().saga;
+    let (_, _, payment) = world();
     for pace in [1.0, 0.05, 0.001] {
-        saga.resolve(&policies(pace)).unwrap();
+        payment.saga.resolve(&policies(pace)).unwrap();
     }
 }
 
@@ -56,4 +104,95 @@ fn nothing_to_pay_is_no_payment() {
     let error = serde_json::from_str::<PaymentRequested>(written).unwrap_err();
     assert_eq!(error.to_string(), "the amount 0.00 EUR is not positive");
     assert!(serde_json::from_str::<PaymentRequested>(&written.replace("0, ", "1, ")).is_ok());
+}
+
+fn a_payment(card: &str, minor: i64) -> PaymentRequested {
+    let amount = Money::from_minor(minor, Currency::Eur);
+    PaymentRequested::new("payment-1".into(), "ada".into(), card.into(), amount).unwrap()
+}
+
+fn start(world: &mut World, payment: &PaymentSaga, requested: PaymentRequested) -> WorldSaga<Sent> {
+    let saga = world.start(&payment.saga, "payment-1", requested);
+    world.run_until_settled();
+    saga
+}
+
+#[test]
+fn a_payment_is_taken_settled_and_receipted() {
+    let (mut world, shop, payment) = world();
+    let saga = start(&mut world, &payment, a_payment("tok-1", 5_000));
+    saga.assert_completed();
+    assert_eq!(saga.output(payment.settlement).unwrap().amount, Money::from_minor(5_000, Currency::Eur));
+    assert_eq!(shop.books().settled.values().sum::<i64>(), 5_000);
+    assert_eq!(shop.books().letters, ["received 50.00 EUR"]);
+    shop.assert_balances();
+    shop.assert_nothing_held();
+}
+
+#[test]
+fn what_looks_like_fraud_or_is_too_much_never_reaches_the_card() {
+    for (card, minor, step) in [("tok-fraud", 5_000, "check-fraud"), ("tok-1", 100_001, "check-limit")] {
+        let (mut world, shop, payment) = world();
+        let saga = start(&mut world, &payment, a_payment(card, minor));
+        saga.assert_compensated();
+        assert!(saga.view().timeline().contains(&format!("turned back (refused: {step})")));
+        assert_eq!(saga.attempts("authorise"), 0);
+        assert_eq!(shop.books().paid, 0);
+    }
+}
+
+#[test]
+fn a_check_that_finds_no_answer_in_time_turns_back_instead_of_waiting_for_a_person() {
+    let (mut world, _, payment) = world();
+    world.inject(Fault::every("check-fraud", Call::Forward, FaultKind::Transient));
+    let saga = start(&mut world, &payment, a_payment("tok-1", 5_000));
+    saga.assert_compensated();
+    assert_eq!(saga.attempts("check-fraud"), 4);
+}
+
+#[test]
+fn a_receipt_that_nobody_confirmed_waits_for_a_person_and_is_never_printed_twice() {
+    let (mut world, shop, payment) = world();
+    world.inject(Fault::first("print-receipt", Call::Forward, FaultKind::ReplyLost));
+    let saga = start(&mut world, &payment, a_payment("tok-1", 5_000));
+    saga.assert_on_desk(Desk::Reconciliation, "print-receipt", "no-query");
+    let seen = Sent { message: "the letter shop says that it left on Monday".into() };
+    world.accept(&saga, "print-receipt", &seen).unwrap();
+    world.run_until_settled();
+    saga.assert_completed();
+    assert_eq!(shop.books().letters.len(), 1);
+}
+
+#[test]
+fn a_void_may_be_sent_for_an_authorisation_that_nobody_can_find_out_about() {
+    let (mut world, shop, payment) = world();
+    world.inject(Fault::first("authorise", Call::Forward, FaultKind::ReplyLost));
+    world.inject(Fault::every("authorise", Call::Query, FaultKind::QueryFails));
+    let saga = world.start(&payment.saga, "payment-1", a_payment("tok-1", 5_000));
+    world.run_for(std::time::Duration::from_secs(1));
+    world.cancel(&saga).unwrap();
+    world.run_until_settled();
+    saga.assert_compensated();
+    shop.assert_nothing_held();
+}
+
+#[test]
+fn laws() {
+    let tried = explore(|world| {
+        let (shop, payment) = open(world);
+        world.start(&payment.saga, "payment-1", a_payment("tok-1", 5_000));
+        shop
+    })
+    .every_step_fails()
+    .every_step_repeats()
+    .every_outcome_is_lost()
+    .every_compensation_repeats()
+    .crash_at_every_commit()
+    .check(|world, shop| {
+        shop.assert_balances();
+        if world.all_ended() {
+            shop.assert_nothing_held();
+        }
+    });
+    assert!(tried.struck > 100, "{tried:?}");
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends::core::RequestId;
+use amends::core::{RequestId, SagaId};
 use amends::prelude::{Coded, Never, StepContext};
 
 /// Who asks, and which transmission this is. An adapter for a real service sends it along, for instance as
@@ -20,6 +20,8 @@ pub struct Call {
     pub attempt: u32,
     /// In a query: close out every attempt up to this one before answering.
     pub fence_through: Option<u32>,
+    /// The saga, for traces and logs.
+    pub saga: SagaId,
     /// What the saga is about, for the participant's own records.
     pub business_key: Arc<str>,
     /// How long the caller still listens.
@@ -35,6 +37,7 @@ impl Call {
             forward_request_id: cx.forward_request_id(),
             attempt: cx.attempt(),
             fence_through: cx.fence_through(),
+            saga: cx.saga_id(),
             business_key: cx.business_key().into(),
             time_left: cx.remaining(),
         }

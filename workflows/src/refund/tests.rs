@@ -1,15 +1,32 @@
 //! Tests of the refund workflow.
 
+use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
-use expect_test::expect;
+use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore};
 
 use super::*;
-use crate::ports::{Sale, StockLine};
-use crate::{Currency, Money, policies, silent};
+use crate::fakes::FakeShop;
+use crate::ports::{Sale, Sent, StockLine};
+use crate::{Currency, Money, policies};
+
+/// A world with a shop in it, and the workflow.
+fn world() -> (World, FakeShop, RefundSaga) {
+    let mut world = World::new();
+    let (shop, refund) = open(&mut world);
+    (world, shop, refund)
+}
+
+fn open(world: &mut World) -> (FakeShop, RefundSaga) {
+    world.policies(policies(1.0));
+    let shop = FakeShop::new(world);
+    let refund = refund_saga(&shop.participants()).unwrap();
+    world.register(&refund.saga);
+    (shop, refund)
+}
 
 #[test]
 fn the_shape_is_what_version_1_runs_with() {
-    let saga = refund_saga(&silent::participants()).unwrap().saga;
+    let (_, _, refund) = world();
     // Sagas in flight were begun with this shape: whoever changes it changes the version too.
     expect![[r#"
         workflow refund version 1
@@ -35,14 +52,40 @@ fn the_shape_is_what_version_1_runs_with() {
           policies retry=post-office query=post-office compensation=default
           waits for [refund-payment]
         result notify-customer
-    "#]].assert_eq(&shape(saga.plan()));
+    "#]].assert_eq(&shape(refund.saga.plan()));
+}
+
+#[test]
+fn the_saga_draws_itself() {
+    let (_, _, refund) = world();
+    expect![[r#"
+                    ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮
+                    ╎     read-sale     ╎
+                    ╰╌╌╌╌╌╌╌╌╌┬╌╌╌╌╌╌╌╌╌╯
+                              ▼
+                    ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮
+                    ╎ check-refundable  ╎
+                    ╰╌╌╌╌╌╌╌╌╌┬╌╌╌╌╌╌╌╌╌╯
+                              ▼
+                    ╔═══════════════════╗
+                    ║  refund-payment   ║
+                    ╚═════════╤═════════╝
+                  ┌───────────┴───────────┐
+                  ▼                       ▼
+        ┌───────────────────┐   ┌───────────────────┐
+        │      restock      │   │  notify-customer  │
+        └───────────────────┘   └───────────────────┘
+
+        ═ pivot: no way back   ╌ read
+    "#]]
+    .assert_eq(&refund.saga.text());
 }
 
 #[test]
 fn the_catalogue_has_every_policy_at_every_pace() {
-    let saga = refund_saga(&silent::participants()).unwrap().saga;
+    let (_, _, refund) = world();
     for pace in [1.0, 0.05, 0.001] {
-        saga.resolve(&policies(pace)).unwrap();
+        refund.saga.resolve(&policies(pace)).unwrap();
     }
 }
 
@@ -86,4 +129,82 @@ fn a_refund_is_of_the_currency_that_was_paid() {
     let mut dollars = request(100, 0);
     dollars.amount = Money::from_minor(100, Currency::Usd);
     assert!(matches!(refundable(&dollars, &sale()), Err(NotRefundable::NoSum { .. })));
+}
+
+fn start(world: &mut World, refund: &RefundSaga, requested: RefundRequested) -> WorldSaga<Sent> {
+    let saga = world.start(&refund.saga, "refund-1", requested);
+    world.run_until_settled();
+    saga
+}
+
+#[test]
+fn money_and_goods_go_back_and_the_customer_is_told() {
+    let (mut world, shop, refund) = world();
+    shop.sold_before("order-1");
+    let saga = start(&mut world, &refund, request(1_500, 1));
+    saga.assert_completed();
+    assert_eq!(saga.output(refund.refunded).unwrap().amount, Money::from_minor(1_500, Currency::Eur));
+    assert_eq!(saga.output(refund.restocked).unwrap().pieces, 1);
+    assert_eq!(shop.books().paid, 1_500);
+    assert_eq!(shop.books().letters, ["15.00 EUR of order order-1 are on their way to you."]);
+    shop.assert_balances();
+}
+
+#[test]
+fn nothing_is_given_back_for_what_was_never_sold_or_for_more_than_it_cost() {
+    let (mut world, shop, refund) = world();
+    let saga = start(&mut world, &refund, request(1_500, 1));
+    saga.assert_compensated();
+    assert!(saga.view().timeline().contains("turned back (refused: read-sale)"));
+
+    shop.sold_before("order-1");
+    let saga = world.start(&refund.saga, "refund-2", request(3_001, 1));
+    world.run_until_settled();
+    saga.assert_compensated();
+    assert!(saga.view().timeline().contains("turned back (refused: check-refundable)"));
+    assert_eq!(shop.books().paid, 3_000);
+}
+
+#[test]
+fn an_order_that_is_being_worked_on_is_asked_for_again() {
+    let (mut world, shop, refund) = world();
+    shop.sold_before("order-1");
+    let goods = shop.books().sent.remove("order-1").unwrap();
+    let saga = world.start(&refund.saga, "refund-1", request(1_500, 1));
+    world.run_for(std::time::Duration::from_secs(5));
+    assert!(saga.attempts("read-sale") >= 2);
+    shop.books().sent.insert("order-1".into(), goods);
+    world.run_until_settled();
+    saga.assert_completed();
+}
+
+#[test]
+fn the_goods_come_back_although_the_customer_cannot_be_told() {
+    let (mut world, _, refund) = world_with_sale();
+    world.inject(Fault::first("notify-customer", Call::Forward, FaultKind::Persistent));
+    let saga = start(&mut world, &refund, request(1_500, 1));
+    saga.assert_on_desk(Desk::Quarantine, "notify-customer", "persistent");
+    assert_eq!(saga.output(refund.restocked).unwrap().pieces, 1);
+}
+
+fn world_with_sale() -> (World, FakeShop, RefundSaga) {
+    let (world, shop, refund) = world();
+    shop.sold_before("order-1");
+    (world, shop, refund)
+}
+
+#[test]
+fn laws() {
+    let tried = explore(|world| {
+        let (shop, refund) = open(world);
+        shop.sold_before("order-1");
+        world.start(&refund.saga, "refund-1", request(1_500, 1));
+        shop
+    })
+    .every_step_fails()
+    .every_step_repeats()
+    .every_outcome_is_lost()
+    .crash_at_every_commit()
+    .check(|_, shop| shop.assert_balances());
+    assert!(tried.struck > 50, "{tried:?}");
 }
