@@ -1,6 +1,6 @@
 //! Chance writes plan and script: random graphs of at most eight steps, and a world that answers, crashes,
 //! ticks, cancels and lets time pass as it likes. [`Trial`] holds every transition against the laws; here is
-//! what must hold of the whole: once the world behaves, every saga ends.
+//! what must hold of the whole: once the world behaves, every saga ends. `PROPTEST_CASES=30000` for a long run.
 
 use amends_core::agenda::{Desk, Task, desk};
 use amends_core::event::{Answer, FailureKind, Finding, Recorded, Verb};
@@ -19,8 +19,6 @@ const LINES: usize = 90;
 const MOVES_MAX: usize = 2_000;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
-
     #[test]
     fn every_saga_keeps_the_laws_and_ends_once_the_world_behaves(
         text in plans(),
