@@ -89,7 +89,8 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         Self::build(ledger, name, false, Duration::ZERO, answer)
     }
 
-    /// A participant with a barrier whose every call takes so long; the effect is at its end.
+    /// A participant with a barrier whose every call takes so long. The effect is at its end, whether or not
+    /// anybody waits for the answer any more.
     pub fn slow(
         ledger: &Ledger,
         name: &str,
@@ -97,6 +98,16 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         answer: impl Fn(&I) -> O + Send + Sync + 'static,
     ) -> Self {
         Self::build(ledger, name, true, latency, answer)
+    }
+
+    /// Slow, and without a barrier.
+    pub fn slow_naive(
+        ledger: &Ledger,
+        name: &str,
+        latency: Duration,
+        answer: impl Fn(&I) -> O + Send + Sync + 'static,
+    ) -> Self {
+        Self::build(ledger, name, false, latency, answer)
     }
 
     fn build(
@@ -151,69 +162,74 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         self.0.rows().values().flat_map(|row| row.in_place.iter().cloned()).collect()
     }
 
-    /// A forward call arrives.
+    /// A forward call is sent.
     ///
     /// # Errors
     /// As its script says, and as a barrier answers.
     pub async fn call(&self, cx: &StepContext, input: &I) -> Result<O, StepError<R>> {
         let inner = &self.0;
-        let plan = inner.calls.take(cx.business_key());
-        inner.take_time(cx).await;
-        inner.ledger.catch_up();
-        let arrive = |fate: Fate<R>| inner.arrive(cx, inner.digest(input), (inner.answer)(input), fate);
-        match plan.unwrap_or(CallPlan::Succeed) {
-            CallPlan::Succeed => arrive(Fate::Done),
-            CallPlan::Refuse(refusal) => arrive(Fate::Refused(refusal)),
-            CallPlan::Partial => arrive(Fate::Partial),
-            CallPlan::Transient => Err(StepError::transient("unavailable", "try again")),
-            CallPlan::Persistent => Err(StepError::persistent("forbidden", "it will not heal by itself")),
-            CallPlan::Hang => pending().await,
-            CallPlan::LoseRequest => Err(lost()),
+        let plan = inner.calls.take(cx.business_key()).unwrap_or(CallPlan::Succeed);
+        let (digest, output) = (inner.digest(input), (inner.answer)(input));
+        let arrives = |fate: Fate<R>| {
+            let (there, cx, output) = (self.0.clone(), cx.clone(), output.clone());
+            move || there.arrive(&cx, digest, output, fate)
+        };
+        match plan {
+            CallPlan::Succeed => inner.transmit(arrives(Fate::Done)).await,
+            CallPlan::Refuse(refusal) => inner.transmit(arrives(Fate::Refused(refusal))).await,
+            CallPlan::Partial => inner.transmit(arrives(Fate::Partial)).await,
             CallPlan::LoseReply => {
-                let _ = arrive(Fate::Done);
+                let _ = inner.transmit(arrives(Fate::Done)).await;
                 Err(lost())
             }
             CallPlan::ApplyLate(delay) => {
-                let (late, cx) = (self.clone(), cx.clone());
-                let (digest, output) = (inner.digest(input), (inner.answer)(input));
-                inner.ledger.later(delay, move || {
-                    let _ = late.0.arrive(&cx, digest, output, Fate::Done);
-                });
+                let arrive = arrives(Fate::Done);
+                inner.ledger.later(delay, move || drop(arrive()));
+                inner.take_time().await;
                 Err(lost())
             }
+            CallPlan::Hang => pending().await,
+            CallPlan::Transient => inner.fail(StepError::transient("unavailable", "try again")).await,
+            CallPlan::Persistent => {
+                inner.fail(StepError::persistent("forbidden", "it will not heal by itself")).await
+            }
+            CallPlan::LoseRequest => inner.fail(lost()).await,
         }
     }
 
-    /// A compensation arrives.
+    /// A compensation is sent.
     ///
     /// # Errors
     /// As its script says.
     pub async fn undo(&self, cx: &StepContext) -> Result<Undo, CompensationError> {
         let inner = &self.0;
-        let plan = inner.undos.take(cx.business_key());
-        inner.take_time(cx).await;
-        inner.ledger.catch_up();
+        let plan = inner.undos.take(cx.business_key()).unwrap_or(UndoPlan::Undo);
         let lost = || CompensationError::unknown("reply-lost", "nobody answered");
-        match plan.unwrap_or(UndoPlan::Undo) {
-            UndoPlan::Undo => Ok(inner.arrive_undo(cx)),
-            UndoPlan::DoNothing => Ok(Undo::Undone),
-            UndoPlan::Transient => Err(CompensationError::transient("unavailable", "try again")),
-            UndoPlan::Persistent => {
-                Err(CompensationError::persistent("forbidden", "it will not heal by itself"))
-            }
-            UndoPlan::Hang => pending().await,
-            UndoPlan::LoseRequest => Err(lost()),
+        let (there, cx) = (self.0.clone(), cx.clone());
+        let arrive = move || there.arrive_undo(&cx);
+        match plan {
+            UndoPlan::Undo => Ok(inner.transmit(arrive).await),
             UndoPlan::LoseReply => {
-                inner.arrive_undo(cx);
+                inner.transmit(arrive).await;
                 Err(lost())
             }
             UndoPlan::ApplyLate(delay) => {
-                let (late, cx) = (self.clone(), cx.clone());
                 inner.ledger.later(delay, move || {
-                    late.0.arrive_undo(&cx);
+                    arrive();
                 });
+                inner.take_time().await;
                 Err(lost())
             }
+            UndoPlan::Hang => pending().await,
+            UndoPlan::DoNothing => {
+                inner.take_time().await;
+                Ok(Undo::Undone)
+            }
+            UndoPlan::Transient => inner.fail(CompensationError::transient("unavailable", "try again")).await,
+            UndoPlan::Persistent => {
+                inner.fail(CompensationError::persistent("forbidden", "it will not heal by itself")).await
+            }
+            UndoPlan::LoseRequest => inner.fail(lost()).await,
         }
     }
 
@@ -262,9 +278,34 @@ fn lost<R>() -> StepError<R> {
 }
 
 impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
-    async fn take_time(&self, cx: &StepContext) {
+    /// Sends something on its way, and waits for what comes of it. It arrives whether or not the sender lives
+    /// that long.
+    async fn transmit<T: Send + 'static>(&self, arrive: impl FnOnce() -> T + Send + 'static) -> T {
+        self.ledger.catch_up();
+        if self.latency.is_zero() {
+            return arrive();
+        }
+        let answer = Arc::new(Mutex::new(None));
+        let answering = answer.clone();
+        self.ledger.later(self.latency, move || {
+            let answer = arrive();
+            *answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        });
+        self.take_time().await;
+        self.ledger.catch_up();
+        let answered = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answered.expect("what takes so long has arrived after so long")
+    }
+
+    async fn fail<T, E>(&self, error: E) -> Result<T, E> {
+        self.take_time().await;
+        Err(error)
+    }
+
+    async fn take_time(&self) {
         if !self.latency.is_zero() {
-            cx.clock().sleep_until(cx.clock().now() + self.latency).await;
+            let clock = self.ledger.clock();
+            clock.sleep_until(clock.now() + self.latency).await;
         }
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use amends_core::JournalEvent;
-use amends_testkit::{Side, World};
+use amends_core::event::Answer;
+use amends_testkit::{CallPlan, Side, World};
 
 use super::shop::Shop;
 
@@ -55,4 +56,23 @@ fn an_engine_that_dies_again_and_again_finishes_all_the_same() {
     world.run_until_settled();
     saga.assert_completed();
     shop.balances().expect("money and stock balance");
+}
+
+#[test]
+fn what_a_person_asked_is_asked_again_when_the_process_dies_of_it() {
+    for side in [Side::Before, Side::After] {
+        let mut world = World::new();
+        let shop = Shop::new(&mut world);
+        let order = shop.order();
+        world.register(&order.saga);
+        shop.parcels.on_call().next(CallPlan::Persistent);
+        let saga = world.start(&order.saga, "order-42", 3);
+        world.run_until_settled();
+        world.crash_at_commit(world.commits() + 1, side);
+        assert_eq!(world.resume(&saga, "ship-parcel"), Ok(Answer::Accepted), "{side:?}");
+        world.run_until_settled();
+        assert!(world.crashed());
+        saga.assert_completed();
+        assert_eq!(saga.view().timeline().matches("ship-parcel resumed").count(), 1, "{side:?}");
+    }
 }

@@ -67,6 +67,23 @@ fn claims_an_effect(world: &mut World) {
     saga_with(world, &ledger, step);
 }
 
+/// A compensation that is found done, and happens when the one it should have come before is long over.
+fn undone_too_late(world: &mut World) {
+    let ledger = Ledger::new(world);
+    let first: First = Participant::new(&ledger, "first", made);
+    let second: Participant<String, String, String> = Participant::new(&ledger, "second", Clone::clone);
+    second.on_undo().always(UndoPlan::ApplyLate(Duration::from_secs(600)));
+    second.on_undo_query().always(QueryPlan::SayApplied(()));
+    let (mut s, input) = SagaBuilder::<u32>::new("fragile", 1);
+    let a = s.step("first", first.step::<ByQuery, ByQuery>().contract(keeps_answers()), input);
+    let b = s.step("second", second.step::<ByQuery, ByQuery>().contract(keeps_answers()), a);
+    let pivot: Participant<String, String, String> = Participant::new(&ledger, "pivot", Clone::clone);
+    let (end, s) = s.pivot("pivot", pivot.step::<ByQuery, ByOperator>().contract(keeps_answers()), b);
+    let saga = s.finish(end).expect("the definition is sound");
+    world.register(&saga);
+    world.start(&saga, "key", 3);
+}
+
 /// What the broken law says.
 fn broken(try_it: impl FnOnce() -> Tried) -> String {
     let panic = catch_unwind(AssertUnwindSafe(try_it)).expect_err("a law is broken");
@@ -216,6 +233,12 @@ fn a_query_that_claims_an_effect_is_found_by_a_lost_request() {
 
     "#]]
     .assert_eq(&report);
+}
+
+#[test]
+fn effects_that_are_undone_in_the_wrong_order_are_found() {
+    let report = broken(|| explore(undone_too_late).every_step_fails().hold());
+    assert!(report.contains("`first` was compensated before `second`, which depends on it"), "{report}");
 }
 
 #[test]

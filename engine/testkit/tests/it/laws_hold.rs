@@ -5,7 +5,7 @@ use std::time::Duration;
 use amends::prelude::*;
 use amends_testkit::{Ledger, Participant, World, explore};
 
-use super::shop::{Shop, keeps_answers, one_order};
+use super::shop::{Shop, WINDOW, keeps_answers, one_order};
 
 fn balanced(world: &World, shop: &Shop) {
     if world.all_ended() {
@@ -66,4 +66,32 @@ fn a_saga_without_pivot_and_refusals_survives_everything_wherever_it_is_cancelle
     assert!(tried.struck > 100, "{tried:?}");
     let tried = explore(cancellable).crash_at_every_commit().hold();
     assert!(tried.struck > 100, "{tried:?}");
+}
+
+/// No participant keeps a barrier: every call takes effect. But each can be asked, and says the truth.
+fn without_barriers(world: &mut World) {
+    let ledger = Ledger::new(world);
+    let ms = Duration::from_millis;
+    let asked = || Contract { settle_window: Some(WINDOW), ..Contract::default() };
+    let left: Participant<u32, u32, String> = Participant::slow_naive(&ledger, "left", ms(30), |n| *n);
+    let right: Participant<u32, u32, String> = Participant::slow_naive(&ledger, "right", ms(20), |n| *n);
+    let pivot: Participant<(u32, u32), u32, String> =
+        Participant::slow_naive(&ledger, "pivot", ms(5), |both: &(u32, u32)| both.1);
+    let last: Participant<u32, u32, Never> = Participant::slow_naive(&ledger, "last", ms(10), |n| *n);
+    let (mut s, input) = SagaBuilder::<u32>::new("without-barriers", 1);
+    let a = s.step("left", left.step::<ByQuery, ByQuery>().contract(asked()), input);
+    let b = s.step("right", right.step::<ByQuery, ByQuery>().contract(asked()), input);
+    let (c, mut s) = s.pivot("pivot", pivot.step::<ByQuery, ByOperator>().contract(asked()), (a, b));
+    let d = s.retriable("last", last.step::<ByQuery, ByOperator>().contract(asked()), c);
+    let saga = s.finish(d).expect("the definition is sound");
+    world.register(&saga);
+    world.start(&saga, "key", 3);
+}
+
+#[test]
+fn an_engine_that_asks_before_it_calls_again_needs_no_barrier() {
+    let tried = explore(without_barriers).every_step_fails().every_outcome_is_lost().hold();
+    assert!(tried.struck > 60, "{tried:?}");
+    let tried = explore(without_barriers).crash_at_every_commit().hold();
+    assert!(tried.struck > 40, "{tried:?}");
 }
