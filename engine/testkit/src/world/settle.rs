@@ -19,7 +19,8 @@ impl World {
     ///
     /// # Panics
     /// When that is not so after thirty days of virtual time, or after a hundred thousand commits: with the
-    /// timeline of every saga that has not settled.
+    /// timeline of every saga that has not settled. And when a saga was set aside, or nothing moves it and
+    /// nobody was told.
     #[track_caller]
     pub fn run_until_settled(&mut self) {
         if let Err(unsettled) = self.try_run_until_settled() {
@@ -64,7 +65,11 @@ impl World {
             if let Some(reason) = &view.set_aside {
                 return Err(format!("a saga was set aside: {reason}\n\n{}", view.timeline()));
             }
-            self.sagas.insert(saga, is_settled(&view));
+            let standing = standing(&view);
+            if standing == Standing::Limbo {
+                return Err(format!("a saga is in limbo: nothing moves it, ever\n\n{}", view.timeline()));
+            }
+            self.sagas.insert(saga, standing == Standing::Settled);
         }
         Ok(())
     }
@@ -76,14 +81,27 @@ impl World {
     }
 }
 
-/// Has it ended, or does nothing but a person move it?
-fn is_settled(view: &SagaView) -> bool {
+/// What will happen to a saga by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Something is under way, or due at some time.
+    Moving,
+    /// Nothing: it has ended, or a person has to move it.
+    Settled,
+    /// Nothing, and nobody knows that it stands still.
+    Limbo,
+}
+
+fn standing(view: &SagaView) -> Standing {
     if view.phase.is_ended() {
-        return true;
+        return Standing::Settled;
     }
     let asked = agenda(view.plan(), view.state(), view.state().at);
-    let nothing_to_do = asked.tasks.iter().all(|task| matches!(task, Task::Stop { .. }));
-    let waits_for_person = asked.waits.iter().any(|wait| matches!(wait, Wait::Person(_)));
     let under_way = |wait: &Wait| matches!(wait, Wait::Attempt { .. } | Wait::Querying { .. });
-    nothing_to_do && asked.wake.is_none() && waits_for_person && !asked.waits.iter().any(under_way)
+    let to_do = asked.tasks.iter().any(|task| !matches!(task, Task::Stop { .. }));
+    if to_do || asked.wake.is_some() || asked.waits.iter().any(under_way) {
+        return Standing::Moving;
+    }
+    let waits_for_person = asked.waits.iter().any(|wait| matches!(wait, Wait::Person(_)));
+    if waits_for_person { Standing::Settled } else { Standing::Limbo }
 }
