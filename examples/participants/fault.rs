@@ -182,7 +182,8 @@ struct Written {
     kind: Kind,
     #[serde(default = "one")]
     from: u32,
-    /// As `from`, if it is not there.
+    /// As `from`, if it is not there; but a refusal then stands for every attempt, as a participant's would,
+    /// even if the first one is lost in a crash.
     #[serde(default)]
     to: Option<u32>,
     #[serde(default)]
@@ -198,7 +199,8 @@ impl TryFrom<Written> for PlannedFault {
 
     fn try_from(written: Written) -> Result<Self, InvalidFault> {
         let Written { call, kind, from, to, millis } = written;
-        Self::new(&call, (from, to.unwrap_or(from)), kind, millis)
+        let last = if kind == Kind::Refused { u32::MAX } else { from };
+        Self::new(&call, (from, to.unwrap_or(last)), kind, millis)
     }
 }
 

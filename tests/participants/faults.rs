@@ -123,6 +123,10 @@ fn a_fault_is_written_down_with_as_little_as_it_needs() {
     let written = r#"{"call": "ship-parcel", "kind": "slow", "from": 2, "to": 4, "millis": 900}"#;
     let fault: PlannedFault = serde_json::from_str(written).unwrap();
     assert_eq!(fault, PlannedFault::new("ship-parcel", (2, 4), Kind::Slow, 900).unwrap());
+    // A refusal is meant for all attempts: a crash may cost the first one.
+    let written = r#"{"call": "reserve-stock", "kind": "refused"}"#;
+    let fault: PlannedFault = serde_json::from_str(written).unwrap();
+    assert_eq!(fault, PlannedFault::new("reserve-stock", (1, u32::MAX), Kind::Refused, 0).unwrap());
 }
 
 #[test]
