@@ -15,4 +15,6 @@ pub use rows::{
     SagaRow, WorkItemRow,
 };
 pub use stats::WriteStats;
-pub use store::{Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, StoreCounts, Verdict};
+pub use store::{
+    CLOCK_TOLERANCE, Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, StoreCounts, Verdict,
+};

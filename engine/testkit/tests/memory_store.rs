@@ -21,3 +21,20 @@ impl StoreFactory for InMemory {
 }
 
 amends_testkit::store_conformance!(InMemory);
+
+/// A behaviour that is written and not listed would never run.
+#[test]
+fn every_behaviour_of_the_suite_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
+    let listed = std::fs::read_to_string(folder.join("store.rs")).expect("the suite");
+    let mut behaviours = 0;
+    for area in std::fs::read_dir(folder.join("store")).expect("its areas") {
+        let area = std::fs::read_to_string(area.expect("an area").path()).expect("its text");
+        for line in area.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
+            let name = line.split('(').next().expect("a name");
+            assert!(listed.contains(&format!("                {name},\n")), "`{name}` is not listed");
+            behaviours += 1;
+        }
+    }
+    assert!(behaviours > 55, "{behaviours} behaviours");
+}

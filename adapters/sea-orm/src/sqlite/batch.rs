@@ -148,11 +148,16 @@ async fn one_by_one<'a>(
 ) -> Result<Decided<'a>, Failure> {
     let mut decided: Decided = (Vec::with_capacity(batch.len()), Vec::new());
     for commit in batch {
-        let found = standing(connection, commit).await?;
-        if found.is_none() {
-            if commit.start.is_some() {
-                stats.saga_inserts += insert_sagas(connection, incarnation, &[commit]).await?;
+        let mut found = standing(connection, commit).await?;
+        if found.is_none() && commit.start.is_some() {
+            let inserted = insert_sagas(connection, incarnation, &[commit]).await?;
+            stats.saga_inserts += inserted;
+            if inserted == 0 {
+                let reason = format!("saga {} exists under another key and has no journal", commit.saga);
+                found = Some(Found::Verdict(Verdict::Unstorable { reason }));
             }
+        }
+        if found.is_none() {
             stats.journal_rows += insert_journal(connection, &[commit]).await?;
             decided.1.push(commit);
         }

@@ -10,6 +10,9 @@ use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr};
 
 use crate::query::fault;
 
+/// How long a read waits for one of the readers' connections before it ends as unavailable.
+const CONNECTION_WAIT: Duration = Duration::from_secs(10);
+
 /// How the file is used. The defaults are right for almost everybody.
 #[derive(Clone, Debug)]
 pub struct SqliteSettings {
@@ -55,7 +58,11 @@ fn options(
     set: impl Fn(SqliteConnectOptions) -> SqliteConnectOptions + Send + Sync + 'static,
 ) -> ConnectOptions {
     let mut options = ConnectOptions::new("sqlite://set-below");
-    options.max_connections(connections).sqlx_logging(false).map_sqlx_sqlite_opts(set);
+    options
+        .max_connections(connections)
+        .acquire_timeout(CONNECTION_WAIT)
+        .sqlx_logging(false)
+        .map_sqlx_sqlite_opts(set);
     options
 }
 

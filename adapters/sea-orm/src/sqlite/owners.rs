@@ -1,6 +1,6 @@
 //! Who owns what: joining, leaving, claiming, setting aside. Each inside an open transaction.
 
-use amends::ports::{Claim, Fault};
+use amends::ports::{CLOCK_TOLERANCE, Claim, Fault};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::sqlx::sqlite::SqliteConnection;
@@ -89,6 +89,23 @@ impl Unit for Release {
     async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
         let release = sqlx::query(sql::RELEASE).bind(self.now.0).bind(RELEASED_AT_ONCE);
         Ok(release.execute(&mut *connection).await?.rows_affected() > 0)
+    }
+}
+
+/// Makes a chunk of sagas due whose wake-up time was set by a clock that ran ahead; true while there may be
+/// more.
+pub(super) struct WakeSetAhead {
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Unit for WakeSetAhead {
+    type Done = bool;
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
+        let ahead = self.now + CLOCK_TOLERANCE;
+        let wake = sqlx::query(sql::WAKE_SET_AHEAD).bind(self.now.0).bind(ahead.0).bind(RELEASED_AT_ONCE);
+        Ok(wake.execute(&mut *connection).await?.rows_affected() > 0)
     }
 }
 

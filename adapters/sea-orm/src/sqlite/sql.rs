@@ -117,6 +117,10 @@ pub(super) const WORKER_GOES: &str = "DELETE FROM worker WHERE incarnation = ?";
 pub(super) const RELEASE: &str = "UPDATE saga SET owner = NULL, wake_at = ?1, wake_set_at = ?1 WHERE id IN \
     (SELECT id FROM saga WHERE owner IS NOT NULL AND owner NOT IN (SELECT incarnation FROM worker) LIMIT ?2)";
 
+/// Wake-up times that a clock set which ran ahead are due: `?1` now, `?2` now and the tolerance, `?3` the limit.
+pub(super) const WAKE_SET_AHEAD: &str = "UPDATE saga SET wake_at = ?1, wake_set_at = ?1 WHERE id IN (SELECT id \
+    FROM saga WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at > ?1 AND wake_set_at > ?2 LIMIT ?3)";
+
 /// `(workflow, version, digest)` of each registered definition, from the parameter `first` on.
 fn registered(definitions: usize, first: usize) -> String {
     let rows: Vec<String> =

@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::batch::{Batch, Manner, Prepared, Written};
 use super::failure::Failure;
 use super::lock::LockFile;
-use super::owners::{Join, Leave, Release, SetAside};
+use super::owners::{Join, Leave, Release, SetAside, WakeSetAhead};
 use super::unit::Unit;
 use super::{Faults, SqliteSettings, sql};
 use crate::stats::Counters;
@@ -90,7 +90,7 @@ impl Writer {
                 answer.send(self.claim(&claim).await).ok();
             }
             Request::Join { join, answer } => {
-                answer.send(self.then_release(&join, join.now).await).ok();
+                answer.send(self.join(&join).await).ok();
             }
             Request::Leave { leave, answer } => {
                 answer.send(self.then_release(&leave, leave.now).await).ok();
@@ -144,6 +144,12 @@ impl Writer {
         let claimed = self.transact(claim).await.map_err(Failure::into_fault)?;
         self.counters.add(&WriteStats { claims: claimed.len() as u64, ..WriteStats::default() });
         Ok(claimed)
+    }
+
+    async fn join(&mut self, join: &Join) -> Result<(), Fault> {
+        self.then_release(join, join.now).await?;
+        while self.transact(&WakeSetAhead { now: join.now }).await.map_err(Failure::into_fault)? {}
+        Ok(())
     }
 
     /// Then releases the sagas of incarnations without `worker` row, in chunks; repeating it adds nothing.

@@ -9,18 +9,25 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
 use crate::ports::{
-    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, NewSaga, SagaChange,
-    SagaRow, Verdict, WorkItemRow, WriteStats,
+    CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded,
+    NewSaga, SagaChange, SagaRow, Verdict, WorkItemRow, WriteStats,
 };
+
+/// When a saga is due, and when that was decided.
+#[derive(Clone, Copy)]
+struct Wake {
+    at: Timestamp,
+    set_at: Timestamp,
+}
 
 /// Everything the store holds.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     sagas: BTreeMap<SagaId, SagaRow>,
     keys: BTreeMap<(Arc<str>, Arc<str>), SagaId>,
-    /// Sagas that have a `wake_at`, hence no owner: the index that claims read. Its entries follow
-    /// [`Tables::place`], the only function that changes owner or wake-up time.
-    due: BTreeSet<(Timestamp, SagaId)>,
+    /// Sagas that have a `wake_at`, hence no owner, with the time it was set: the index that claims read. Its
+    /// entries follow [`Tables::place`], the only function that changes owner or wake-up time.
+    due: BTreeMap<(Timestamp, SagaId), Timestamp>,
     journals: BTreeMap<SagaId, BTreeMap<u64, JournalRow>>,
     items: BTreeMap<(SagaId, String), WorkItemRow>,
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
@@ -46,6 +53,7 @@ impl Tables {
         }
         self.workers.insert(incarnation);
         self.release_ownerless(now);
+        self.wake_those_set_ahead(now);
         true
     }
 
@@ -61,21 +69,32 @@ impl Tables {
         let dead = |row: &&SagaRow| row.owner.is_some_and(|owner| !self.workers.contains(&owner));
         let orphans: Vec<SagaId> = self.sagas.values().filter(dead).map(|row| row.id).collect();
         for saga in orphans {
-            self.place(saga, None, Some(now));
+            self.place(saga, None, Some(Wake { at: now, set_at: now }));
+        }
+    }
+
+    /// Wake-up times that a clock set which ran ahead of `now` are due.
+    fn wake_those_set_ahead(&mut self, now: Timestamp) {
+        let ahead = |(key, set_at): (&(Timestamp, SagaId), &Timestamp)| {
+            (key.0 > now && *set_at > now + CLOCK_TOLERANCE).then_some(key.1)
+        };
+        let asleep: Vec<SagaId> = self.due.iter().filter_map(ahead).collect();
+        for saga in asleep {
+            self.place(saga, None, Some(Wake { at: now, set_at: now }));
         }
     }
 
     /// Changes who owns a saga and when it is due, and the index with it.
-    fn place(&mut self, saga: SagaId, owner: Option<Incarnation>, wake_at: Option<Timestamp>) {
-        assert!(owner.is_none() || wake_at.is_none(), "an owned saga is not due");
+    fn place(&mut self, saga: SagaId, owner: Option<Incarnation>, wake: Option<Wake>) {
+        assert!(owner.is_none() || wake.is_none(), "an owned saga is not due");
         let Some(row) = self.sagas.get_mut(&saga) else { return };
         if let Some(was) = row.wake_at.take() {
             self.due.remove(&(was, saga));
         }
         row.owner = owner;
-        row.wake_at = wake_at;
-        if let Some(at) = wake_at {
-            self.due.insert((at, saga));
+        row.wake_at = wake.map(|wake| wake.at);
+        if let Some(wake) = wake {
+            self.due.insert((wake.at, saga), wake.set_at);
         }
     }
 
@@ -98,7 +117,7 @@ impl Tables {
         self.journals.entry(commit.saga).or_default().insert(commit.journal.seq, commit.journal.clone());
         self.stats.journal_rows += 1;
         if let Some(change) = &commit.change {
-            self.change(commit.saga, incarnation, change);
+            self.change(commit.saga, incarnation, change, commit.journal.at);
         }
         for change in &commit.items {
             self.item(commit.saga, change);
@@ -130,7 +149,7 @@ impl Tables {
     }
 
     /// The phase follows the accepted row always; owner and wake-up time only if the saga is mine or ended.
-    fn change(&mut self, saga: SagaId, incarnation: Incarnation, change: &SagaChange) {
+    fn change(&mut self, saga: SagaId, incarnation: Incarnation, change: &SagaChange, at: Timestamp) {
         let Some(row) = self.sagas.get_mut(&saga) else { return };
         row.phase = change.phase.to_owned();
         row.outcome.clone_from(&change.outcome);
@@ -141,7 +160,7 @@ impl Tables {
         if ended || (change.release.is_some() && row.owner == Some(incarnation)) {
             let wake_at = change.release.and_then(|release| release.wake_at);
             let wake_at = if row.set_aside.is_some() { None } else { wake_at };
-            self.place(saga, None, wake_at);
+            self.place(saga, None, wake_at.map(|wake_at| Wake { at: wake_at, set_at: at }));
         }
     }
 
@@ -203,8 +222,8 @@ impl Tables {
             None => self
                 .due
                 .iter()
-                .take_while(|(at, _)| *at <= claim.now)
-                .filter_map(|(_, saga)| self.sagas.get(saga))
+                .take_while(|((at, _), _)| *at <= claim.now)
+                .filter_map(|((_, saga), _)| self.sagas.get(saga))
                 .filter(|row| takes(row))
                 .take(claim.limit as usize)
                 .map(|row| row.id)

@@ -1,6 +1,7 @@
 //! The store: an append-only journal per saga with a few indexed columns beside it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
@@ -66,6 +67,10 @@ pub enum Fault {
     Corrupt(String),
 }
 
+/// A wake-up time that was set further in the future than this was set by a clock that has since been turned
+/// back: it is due, or its saga would sleep for as long as the clock was wrong.
+pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+
 /// Which sagas a node can take.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -102,7 +107,8 @@ pub struct Loaded {
 #[async_trait]
 pub trait SagaStore: Send + Sync + 'static {
     /// Registers this incarnation. Where one process owns the store this proves that earlier incarnations are
-    /// dead and releases their sagas (due now).
+    /// dead and releases their sagas (due now), as well as those whose wake-up time was set by a clock that ran
+    /// ahead of `now` by more than [`CLOCK_TOLERANCE`].
     async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault>;
 
     /// Writes a batch: at most one commit per saga; one verdict per commit, in order.

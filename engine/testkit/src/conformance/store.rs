@@ -135,6 +135,7 @@ macro_rules! store_conformance {
             }
             ownership::{
                 joining_releases_the_sagas_of_the_dead,
+                joining_wakes_what_a_clock_set_that_ran_ahead,
                 many_sagas_of_the_dead_are_each_claimed_once,
                 joining_again_keeps_what_is_mine,
                 leaving_releases_what_is_mine,

@@ -3,6 +3,7 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use amends::ports::{Claim, Commit, SagaChange, SagaStore as _};
 use amends_core::{SagaId, Timestamp};
@@ -29,6 +30,20 @@ pub async fn joining_releases_the_sagas_of_the_dead(factory: impl StoreFactory) 
     }
     let waits = Some(Timestamp(T0.0 + 7));
     assert_eq!(found, [(None, Some(LATER)), (None, None), (None, waits), (None, None)]);
+}
+
+pub async fn joining_wakes_what_a_clock_set_that_ran_ahead(factory: impl StoreFactory) {
+    let hour = Duration::from_secs(3_600);
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1), start(2)]).await;
+    // Saga 1 was released by a clock an hour ahead, saga 2 by one that was right.
+    let (mut ahead, right) = (release(1, 2, Some(T0 + 2 * hour)), release(2, 2, Some(T0 + 2 * hour)));
+    ahead.journal.at = T0 + hour;
+    accept(&store, &[ahead, right]).await;
+    store.join(OTHER, "another", LATER).await.expect("it takes over");
+    let wakes = (read(&store, 1).await.row.wake_at, read(&store, 2).await.row.wake_at);
+    assert_eq!(wakes, (Some(LATER), Some(T0 + 2 * hour)));
 }
 
 pub async fn many_sagas_of_the_dead_are_each_claimed_once(factory: impl StoreFactory) {
