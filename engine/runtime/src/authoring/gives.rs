@@ -10,7 +10,7 @@ use super::payload::Payload;
 #[diagnostic::on_unimplemented(
     message = "these handles do not give a step its input `{T}`",
     label = "the step needs `{T}`, this gives `{Self}`",
-    note = "order and types must match the step's `type Input`; adapt one with `handle.map(|value| …)`"
+    note = "order and types must match the step's `type Input`; adapt a handle, or a tuple of them, with `.map(|value| …)`"
 )]
 pub trait Gives<T>: Send + Sync + 'static {
     /// The values it is made from, in order.
@@ -59,6 +59,10 @@ where
 {
     fn sources(&self, to: &mut Vec<Origin>) {
         self.from.sources(to);
+    }
+
+    fn waits(&self, to: &mut Vec<Origin>) {
+        self.from.waits(to);
     }
 
     fn is_recorded(&self) -> bool {

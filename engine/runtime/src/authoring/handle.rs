@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use amends_core::plan::Source;
 
+use super::gives::Gives;
+
 /// The output of a step, or the saga's input. Using it as another step's input is the edge between them; so a
 /// cycle, an unknown input or a wrong type cannot be written.
 ///
@@ -107,10 +109,38 @@ impl<H> After<H> {
         self.after.push(other.origin);
         self
     }
+
+    /// Adapts the value with a pure function, like [`Handle::map`].
+    pub fn map<T, U, F>(self, f: F) -> Map<T, Self, F>
+    where
+        Self: Gives<T>,
+        F: Fn(T) -> U,
+    {
+        Map::new(self, f)
+    }
 }
 
-/// `.after(…)` for inputs that are more than one handle.
+/// `.after(…)` and `.map(…)` for inputs that are more than one handle.
+///
+/// ```
+/// use amends::prelude::*;
+///
+/// let (mut s, order) = SagaBuilder::<u64>::new("order", 1);
+/// let text = s.read_fn("text", order, |_, n| async move { Ok(n.to_string()) });
+/// let label = (order, text).map(|(n, text)| format!("{n}: {text}"));
+/// let printed = s.read_fn("print", label, |_, label| async move { Ok(label) });
+/// # s.finish(printed).unwrap();
+/// ```
 pub trait Order: Sized {
+    /// Adapts the values with a pure function, like [`Handle::map`].
+    fn map<T, U, F>(self, f: F) -> Map<T, Self, F>
+    where
+        Self: Gives<T>,
+        F: Fn(T) -> U,
+    {
+        Map::new(self, f)
+    }
+
     /// Waits for `other` too, without needing its value.
     fn after<U>(self, other: Handle<U>) -> After<Self> {
         After::new(self, other.origin)

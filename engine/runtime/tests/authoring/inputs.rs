@@ -8,6 +8,23 @@ fn plus_one(n: u64) -> u64 {
 }
 
 #[test]
+fn a_function_of_several_handles_keeps_what_they_wait_for() {
+    let (mut s, n) = SagaBuilder::<u64>::new("inputs", 1);
+    let a = s.read_fn("a", n, |_, n| async move { Ok(n) });
+    let b = s.read_fn("b", n, |_, n| async move { Ok(n.to_string()) });
+    let c = s.read_fn("c", n, |_, n| async move { Ok(n) });
+    let input = (n.after(a), b).map(|(n, text)| format!("{n} {text}"));
+    let d = s.read_fn("d", input, |_, text| async move { Ok(text) });
+    let e = s.read_fn("e", n.after(c).after(d).map(plus_one), |_, n| async move { Ok(n) });
+    let plan = s.finish(e).expect("a good definition").plan().clone();
+    let waits = |name| {
+        let parents = plan.graph.parents(plan.find(name).expect("it is there"));
+        parents.iter().map(|parent| plan.step(*parent).name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((waits("d"), waits("e")), (vec!["a".into(), "b".into()], vec!["c".into(), "d".into()]));
+}
+
+#[test]
 fn handles_tuples_lists_and_functions_of_them_are_inputs() {
     let (mut s, n) = SagaBuilder::<u64>::new("inputs", 1);
     let nothing = s.read_fn("nothing", (), |_, ()| async { Ok(()) });
