@@ -1,0 +1,76 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// What one call of the shop is asked to do.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "shop",
+    about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file.",
+    after_help = EXAMPLES,
+    next_line_help = true
+)]
+pub struct Args {
+    /// The database: a path, or a sqlite:// URL. The participants keep their own beside it,
+    /// in <database>.participants. A database that exists is continued: what has ended stays
+    /// ended, what was under way goes on.
+    #[arg(long, value_name = "PATH|URL", default_value = "shop.db", verbatim_doc_comment)]
+    pub database: String,
+
+    /// The lines to run, one JSON document each; - reads them from standard input. By default
+    /// examples/orders.jsonl, which comes with the shop.
+    #[arg(long, value_name = "FILE|-", verbatim_doc_comment)]
+    pub orders: Option<PathBuf>,
+
+    /// Shuffles the order in which the lines arrive; lines about one order keep theirs. 0 is
+    /// the order of the file. Nothing else here is left to chance: what a participant does
+    /// wrong stands in the lines.
+    #[arg(long, value_name = "N", default_value_t = 0, verbatim_doc_comment)]
+    pub seed: u64,
+
+    /// Removes the database, and that of the participants, first.
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// How many seconds a second of the shop takes: retries, timeouts, settle windows and slow
+    /// participants are scaled by it. 1 is real time.
+    #[arg(long, value_name = "X", default_value_t = 0.02, value_parser = pace, verbatim_doc_comment)]
+    pub pace: f64,
+
+    /// How many sagas may be under way at once.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub in_flight: u16,
+
+    /// Shows one saga and runs nothing: where it stands, its graph and its timeline. SAGA is
+    /// its id, its key, or workflow/key. Opens the database read-only, also while a run is
+    /// going on.
+    #[arg(
+        long,
+        value_name = "SAGA",
+        conflicts_with_all = ["orders", "seed", "fresh", "pace", "in_flight"],
+        verbatim_doc_comment
+    )]
+    pub show: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run --example shop                            run the lines that come with it, on ./shop.db
+  cargo run --example shop -- --fresh --pace 0.2      from the beginning, ten times slower, to watch it
+  cargo run --example shop -- --show order/O-1004     what happened to one order, and why
+  cargo run --example shop -- --orders mine.jsonl --database /tmp/mine.db
+  tail -n 20 mine.jsonl | cargo run --example shop -- --orders -
+
+It may be killed at any moment; the same command continues. RUST_LOG=amends=info shows every
+decision as it is made.
+
+Exit codes: 0 stock and money balance · 1 they do not · 2 the input cannot be used · 130 interrupted";
+
+fn pace(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(pace) if (0.001..=100.0).contains(&pace) => Ok(pace),
+        _ => Err("give a number from 0.001 (a thousand times faster than life) to 100".to_owned()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Starting sagas, in the order in which their lines arrive.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use amends::core::event::Trigger;
+use amends::engine::SagaStartError;
+use amends::{Engine, SagaHandle, StartOptions};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use super::Started;
+use crate::load::{Event, Line, SagaName, Start};
+use crate::participants::Participants;
+
+/// What the drive is told.
+pub(super) enum Fed {
+    /// The saga is there.
+    Started {
+        line: usize,
+        name: SagaName,
+        handle: SagaHandle,
+        permit: Option<OwnedSemaphorePermit>,
+        started: Started,
+    },
+    /// The line started nothing.
+    Not { line: usize, started: Started },
+}
+
+/// Starts sagas, one after the other, as long as not too many are under way.
+pub(super) struct Feeder {
+    pub(super) engine: Engine,
+    pub(super) participants: Participants,
+    pub(super) source: String,
+    pub(super) settled: watch::Receiver<HashSet<SagaName>>,
+    pub(super) in_flight: usize,
+    pub(super) fed: mpsc::Sender<Fed>,
+}
+
+impl Feeder {
+    /// Returns when everything is fed, or nobody listens any more.
+    pub(super) async fn feed(mut self, lines: Vec<Line>) {
+        let room = Arc::new(Semaphore::new(self.in_flight));
+        let mut seen: HashSet<SagaName> = HashSet::new();
+        for Line { number, event } in lines {
+            let Event::Start(start) = event else { continue };
+            let first = seen.insert(start.saga.clone());
+            if let Some(earlier) = start.after.as_ref().filter(|earlier| seen.contains(*earlier)) {
+                // Whoever gives something back has got it before.
+                if self.settled.wait_for(|settled| settled.contains(earlier)).await.is_err() {
+                    return;
+                }
+            }
+            let permit = match first {
+                true => Some(room.clone().acquire_owned().await.expect("the semaphore is never closed")),
+                false => None,
+            };
+            let Some(fed) = self.start(number, *start, first, permit).await else { return };
+            if self.fed.send(fed).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// None: the engine has stopped.
+    async fn start(
+        &self,
+        line: usize,
+        start: Start,
+        first: bool,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Option<Fed> {
+        let Start { saga: name, input, faults, .. } = start;
+        if first && let Err(error) = self.participants.plan(&name.key, &faults).await {
+            return Some(Fed::Not { line, started: Started::Refused(error.to_string()) });
+        }
+        let trigger = Trigger {
+            source: self.source.clone(),
+            position: Some(line.to_string()),
+            event_id: None,
+            event_type: None,
+            event_version: None,
+        };
+        let options = StartOptions { trigger: Some(trigger), ..StartOptions::default() };
+        let started = if first { Started::New } else { Started::Duplicate };
+        match self.engine.start_json(&name.workflow, &name.key, input, options).await {
+            Ok(handle) => Some(Fed::Started { line, name, handle, permit, started }),
+            Err(SagaStartError::Conflict { .. }) => Some(Fed::Not { line, started: Started::Conflict(name) }),
+            Err(SagaStartError::Stopped) => None,
+            Err(error) => Some(Fed::Not { line, started: Started::Refused(error.to_string()) }),
+        }
+    }
+}
+
+/// The order in which the lines arrive: that of the file, or for a `seed` other than 0 a shuffled one, in which
+/// lines about one order, its refunds included, keep theirs.
+pub fn arrival(lines: Vec<Line>, seed: u64) -> Vec<Line> {
+    if seed == 0 {
+        return lines;
+    }
+    let subject = |line: &Line| match &line.event {
+        Event::Start(start) => start.after.clone().unwrap_or_else(|| start.saga.clone()),
+        Event::Operator(operator) => operator.saga.clone(),
+    };
+    let mut places: Vec<usize> = (0..lines.len()).collect();
+    fastrand::Rng::with_seed(seed).shuffle(&mut places);
+    let mut of_subject: HashMap<SagaName, Vec<usize>> = HashMap::new();
+    for (line, place) in lines.iter().zip(places) {
+        of_subject.entry(subject(line)).or_default().push(place);
+    }
+    for places in of_subject.values_mut() {
+        // Taken from the end: the first line of a subject gets the earliest of its places.
+        places.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let mut arriving = BTreeMap::new();
+    for line in lines {
+        let places = of_subject.get_mut(&subject(&line)).expect("every subject was counted");
+        arriving.insert(places.pop().expect("every line was counted"), line);
+    }
+    arriving.into_values().collect()
+}

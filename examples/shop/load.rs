@@ -1,0 +1,244 @@
+//! The lines: one JSON document each, read one by one, so that a bad one costs nothing but itself.
+//!
+//! ```json
+//! {"order": {"order": "O-1001", …}, "faults": [{"call": "capture-payment", "kind": "slow", "millis": 900}]}
+//! {"payment": {"payment": "P-2001", …}, "note": "for people"}
+//! {"refund": {"refund": "R-3001", "order": "O-1001", …}}
+//! {"resume": {"saga": "order/O-1001", "action": "ship-parcel/forward", "reason": "credential renewed"}}
+//! {"cancel": {"saga": "order/O-1002", "reason": "the customer called"}}
+//! ```
+//!
+//! The last two are an operator's: they are given when the saga that they name stands on a desk, once, under
+//! an operation id made from the line's position. `faults` are bad days of the participants, planned: what
+//! they do wrong about this key.
+
+use std::io::{self, BufRead, Read as _};
+
+use amends::core::{ActionId, Json};
+use amends::ports::KEY_BYTES_MAX;
+use amends_workflows::order::OrderPlaced;
+use amends_workflows::payment::PaymentRequested;
+use amends_workflows::refund::RefundRequested;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::admission::{self, BYTES_MAX, Malformed};
+use crate::participants::PlannedFault;
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// Lines that mean something, in the order they came.
+    pub good: Vec<Line>,
+    /// Lines that were refused, with their numbers.
+    pub malformed: Vec<(usize, Malformed)>,
+}
+
+/// One line that means something.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// From 1.
+    pub number: usize,
+    /// What it says.
+    pub event: Event,
+}
+
+/// What a line says.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A saga is to be started.
+    Start(Box<Start>),
+    /// A person does something about a saga that stands on a desk.
+    Operator(Operator),
+}
+
+/// A saga by the names that people know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SagaName {
+    /// Its workflow.
+    pub workflow: String,
+    /// Its business key.
+    pub key: String,
+}
+
+impl std::fmt::Display for SagaName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.workflow, self.key)
+    }
+}
+
+/// A saga that is to be started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Which.
+    pub saga: SagaName,
+    /// Its input, as it came: it decodes as what the workflow takes.
+    pub input: Json,
+    /// The saga that it is a sequel of: a refund comes after its order.
+    pub after: Option<SagaName>,
+    /// Bad days of its participants.
+    pub faults: Vec<PlannedFault>,
+}
+
+/// What a person does about a saga that stands on a desk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Which.
+    pub saga: SagaName,
+    /// What is done.
+    pub verb: Verb,
+    /// Why.
+    pub reason: String,
+}
+
+/// What can be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A quarantined action goes on with a fresh budget.
+    Resume(ActionId),
+    /// The saga turns back, if it still can.
+    Cancel,
+}
+
+impl std::fmt::Display for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.verb {
+            Verb::Resume(action) => write!(f, "resume {action} of {}", self.saga),
+            Verb::Cancel => write!(f, "cancel {}", self.saga),
+        }
+    }
+}
+
+/// Reads lines to the end.
+///
+/// # Errors
+/// When the source cannot be read. A bad line is not an error.
+pub fn read(mut from: impl BufRead) -> io::Result<Lines> {
+    let mut lines = Lines::default();
+    let mut bytes = Vec::new();
+    let mut number = 0;
+    while next_line(&mut from, &mut bytes)? {
+        number += 1;
+        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match understand(text) {
+            Ok(event) => lines.good.push(Line { number, event }),
+            Err(malformed) => lines.malformed.push((number, malformed)),
+        }
+    }
+    Ok(lines)
+}
+
+/// Takes the next line, with its end. Of one that is too long only so much is kept as shows that it is.
+fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let room = BYTES_MAX as u64 + 2;
+    if from.by_ref().take(room).read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if !line.ends_with(b"\n") && line.len() as u64 == room {
+        from.skip_until(b'\n')?;
+    }
+    Ok(true)
+}
+
+/// A line as it is written down: exactly one of the first five.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    order: Option<OrderPlaced>,
+    payment: Option<PaymentRequested>,
+    refund: Option<RefundRequested>,
+    resume: Option<WrittenResume>,
+    cancel: Option<WrittenCancel>,
+    #[serde(default)]
+    faults: Vec<PlannedFault>,
+    #[serde(default, rename = "note")]
+    _note: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenResume {
+    saga: WrittenName,
+    action: ActionId,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCancel {
+    saga: WrittenName,
+    reason: String,
+}
+
+/// `workflow/key`.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct WrittenName(SagaName);
+
+impl TryFrom<String> for WrittenName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some((workflow, key)) if !workflow.is_empty() && !key.is_empty() => {
+                Ok(Self(SagaName { workflow: workflow.to_owned(), key: key.to_owned() }))
+            }
+            _ => Err(format!("`{text}` names no saga; write workflow/key, as in order/O-1001")),
+        }
+    }
+}
+
+/// The payload of a starting line, as the text that came.
+#[derive(Deserialize)]
+struct Payload {
+    #[serde(alias = "payment", alias = "refund")]
+    order: Box<RawValue>,
+}
+
+fn understand(text: &[u8]) -> Result<Event, Malformed> {
+    let line = admission::admit(text)?;
+    let Written { order, payment, refund, resume, cancel, faults, _note } = admission::decode(&line)?;
+    let complaint = |reason: &str| Malformed { path: "$".to_owned(), reason: reason.to_owned() };
+    let start = |workflow: &str, key: &str, after| -> Result<Event, Malformed> {
+        let Payload { order: input } = admission::decode(&line)?;
+        check_key(workflow, key)?;
+        let saga = SagaName { workflow: workflow.to_owned(), key: key.to_owned() };
+        Ok(Event::Start(Box::new(Start { saga, input: input.into(), after, faults: faults.clone() })))
+    };
+    let event = match (order, payment, refund, resume, cancel) {
+        (Some(order), None, None, None, None) => start("order", order.order().as_str(), None)?,
+        (None, Some(payment), None, None, None) => start("payment", payment.payment().as_str(), None)?,
+        (None, None, Some(refund), None, None) => {
+            let order = SagaName { workflow: "order".to_owned(), key: refund.order.to_string() };
+            start("refund", refund.refund.as_str(), Some(order))?
+        }
+        (None, None, None, Some(WrittenResume { saga, action, reason }), None) => {
+            Event::Operator(Operator { saga: saga.0, verb: Verb::Resume(action), reason })
+        }
+        (None, None, None, None, Some(WrittenCancel { saga, reason })) => {
+            Event::Operator(Operator { saga: saga.0, verb: Verb::Cancel, reason })
+        }
+        (None, None, None, None, None) => {
+            return Err(complaint("missing one of `order`, `payment`, `refund`, `resume`, `cancel`"));
+        }
+        _ => return Err(complaint("more than one of `order`, `payment`, `refund`, `resume`, `cancel`")),
+    };
+    if matches!(event, Event::Operator(_)) && !faults.is_empty() {
+        let reason = "an operator's line plans no faults".to_owned();
+        return Err(Malformed { path: "$.faults".to_owned(), reason });
+    }
+    Ok(event)
+}
+
+/// The engine bounds its keys; here is the place where that still has a path.
+fn check_key(workflow: &str, key: &str) -> Result<(), Malformed> {
+    if (1..=KEY_BYTES_MAX).contains(&key.len()) {
+        return Ok(());
+    }
+    let reason = format!("a key has 1 to {KEY_BYTES_MAX} bytes, this one has {}", key.len());
+    Err(Malformed { path: format!("$.{workflow}.{workflow}"), reason })
+}

@@ -1,0 +1,104 @@
+//! One run: read the lines, open the shop, see everything through, close it, say how it went.
+
+use std::fs::File;
+use std::io::{BufReader, IsTerminal as _, stdin};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::Args;
+use crate::drive::{Drive, arrival};
+use crate::files::Files;
+use crate::load::{self, Lines};
+use crate::progress::Progress;
+use crate::shop::Shop;
+use crate::{End, Unusable, findings, print};
+
+/// How long running calls are awaited at the end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How many malformed lines are shown when there is nothing else to show.
+const COMPLAINTS_SHOWN: usize = 10;
+
+/// Runs the lines and prints the report.
+///
+/// # Errors
+/// When the input cannot be used, or a database fails.
+pub async fn run(args: &Args) -> anyhow::Result<End> {
+    let files = Files::named(&args.database)?;
+    let (source, lines) = read(args.orders.as_deref())?;
+    let mut progress = Progress::here();
+    if lines.good.is_empty() {
+        for (number, malformed) in lines.malformed.iter().take(COMPLAINTS_SHOWN) {
+            eprintln!("{source}:{number}: {malformed}");
+        }
+        return Err(Unusable::new(
+            format!("{source} has no line that can be used ({} malformed)", lines.malformed.len()),
+            "give --orders a file with one JSON document per line, as in examples/orders.jsonl",
+        )
+        .into());
+    }
+    if args.fresh {
+        files.remove()?;
+    }
+    // Caught from here on: nothing has been begun before.
+    let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
+
+    let shop = Shop::open(&files, args.pace).await?;
+    let drive = Drive::new(&shop, &source, &lines.good);
+    let lines_in_order = arrival(lines.good, args.seed);
+    let seen = tokio::select! {
+        seen = drive.see_through(lines_in_order, args.in_flight, &mut progress) => Some(seen?),
+        _ = interrupt.recv() => None,
+        _ = terminate.recv() => None,
+    };
+    let drained = shop.engine.shutdown(GRACE).await?;
+    let Some((facts, tally, elapsed)) = seen else {
+        progress.give_way();
+        let doubt = match drained.in_doubt {
+            0 => String::new(),
+            n => format!(" ({n} calls had not answered and will be settled then)"),
+        };
+        eprintln!("interrupted; the same command without --fresh continues{doubt}");
+        shop.close().await?;
+        return Ok(End::Interrupted);
+    };
+    progress.finish(&tally, elapsed);
+    let malformed = lines.malformed.iter().map(|(line, malformed)| (*line, malformed.to_string())).collect();
+    let report = findings::report(&shop, facts, malformed).await?;
+    shop.close().await?;
+    let colours =
+        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    print(&report.page(colours)).context("failed to print the report")?;
+    Ok(if report.balances() { End::Good } else { End::Unbalanced })
+}
+
+/// The lines, and what they are called.
+fn read(orders: Option<&Path>) -> Result<(String, Lines), Unusable> {
+    if orders == Some(Path::new("-")) {
+        let lines = load::read(stdin().lock()).map_err(|error| {
+            Unusable::new(format!("standard input cannot be read: {error}"), "pipe lines into it")
+        })?;
+        return Ok(("stdin".to_owned(), lines));
+    }
+    let path = orders.map_or_else(shipped, Path::to_owned);
+    let unreadable = |error| {
+        Unusable::new(
+            format!("{} cannot be read: {error}", path.display()),
+            "give --orders the path of a file, or - for standard input",
+        )
+    };
+    let file = File::open(&path).map_err(unreadable)?;
+    let lines = load::read(BufReader::new(file)).map_err(unreadable)?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok((name, lines))
+}
+
+/// The lines that come with the shop: found from the current folder, or where the shop was built.
+fn shipped() -> PathBuf {
+    let here = PathBuf::from("examples/orders.jsonl");
+    if here.exists() { here } else { Path::new(env!("CARGO_MANIFEST_DIR")).join(here) }
+}

@@ -1,0 +1,109 @@
+//! What works on the lines: the engine on one file, the participants on another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::core::Json;
+use amends::ports::{Clock, Fault, SystemClock};
+use amends::{Engine, Limits};
+use amends_sea_orm::SqliteStore;
+use amends_workflows::names::Sku;
+use amends_workflows::policies::policies;
+use amends_workflows::{order_saga, payment_saga, refund_saga};
+use anyhow::Context as _;
+
+use crate::Unusable;
+use crate::files::Files;
+use crate::participants::Participants;
+
+/// What lies on the shelves when the shop opens for the first time.
+const SHELVES: [(&str, u32); 12] = [
+    ("tea-assam", 2_000),
+    ("tea-sencha", 2_000),
+    ("tea-oolong", 1_000),
+    ("coffee-huehue", 1_500),
+    ("coffee-yirga", 1_500),
+    ("cup-blue", 800),
+    ("cup-white", 800),
+    ("kettle-steel", 300),
+    ("grinder-hand", 200),
+    ("scale-brew", 150),
+    ("teapot-iron", 3),
+    ("tin-limited", 0),
+];
+
+/// A shop that is open.
+pub struct Shop {
+    /// What sees sagas through.
+    pub engine: Engine,
+    /// Its store.
+    pub store: Arc<SqliteStore>,
+    /// Those whom it calls.
+    pub participants: Participants,
+}
+
+impl Shop {
+    /// Opens both files. Whatever was under way in them goes on at once.
+    ///
+    /// # Errors
+    /// When a file is in use or cannot be opened.
+    pub async fn open(files: &Files, pace: f64) -> anyhow::Result<Self> {
+        let store = SqliteStore::open(&files.database).await.map_err(unopened)?;
+        let store = Arc::new(store);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let participants = Participants::open(&files.participants, pace, clock)
+            .await
+            .with_context(|| format!("failed to open {}", files.participants.display()))?;
+        let shelves: Vec<(Sku, u32)> =
+            SHELVES.iter().map(|(sku, pieces)| (Sku::from(*sku), *pieces)).collect();
+        participants.stock_up(&shelves).await.context("failed to stock the shelves")?;
+        let ports = participants.ports();
+        let engine = Engine::builder(store.clone())
+            .node_name("shop")
+            .limits(Limits { claim_every: Duration::from_millis(500), ..Limits::default() })
+            .policies(policies(pace))
+            .register(order_saga(&ports)?.saga)
+            .register(payment_saga(&ports)?.saga)
+            .register(refund_saga(&ports)?.saga)
+            .start()
+            .await?;
+        Ok(Self { engine, store, participants })
+    }
+
+    /// Closes both files; the engine has been shut down before.
+    ///
+    /// # Errors
+    /// When a file cannot be closed.
+    pub async fn close(self) -> anyhow::Result<()> {
+        let Self { engine, store, participants } = self;
+        drop(engine);
+        participants.close().await?;
+        if let Some(store) = Arc::into_inner(store) {
+            store.close().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a database cannot be had, with what to do about it.
+pub fn unopened(fault: Fault) -> Unusable {
+    let then = match &fault {
+        Fault::InUse(_) => "--show SAGA does that",
+        Fault::Corrupt(_) => "give --database another path, or remove the file with --fresh",
+        _ => "give --database a path that can be read and written",
+    };
+    Unusable::new(format!("failed to {fault}"), then)
+}
+
+/// A refusal in a word or two, where it has one: people count refusals by reason, not by amount.
+pub fn gist(refusal: &Json) -> Option<String> {
+    let value: serde_json::Value = refusal.decode().ok()?;
+    let object = match &value {
+        serde_json::Value::String(text) => return Some(text.clone()),
+        serde_json::Value::Object(object) => object,
+        _ => return None,
+    };
+    let named = ["reason", "rule", "sku"].iter().find_map(|name| object.get(*name)?.as_str());
+    let only = || object.iter().next().filter(|(_, inner)| object.len() == 1 && inner.is_object());
+    named.map(str::to_owned).or_else(|| only().map(|(variant, _)| variant.clone()))
+}
