@@ -1,0 +1,127 @@
+//! The real shop, as a process of its own, and what it prints.
+
+// Each test program uses a part of it.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
+
+/// The example, which `cargo test` builds beside the folder of this test.
+pub fn shop() -> Command {
+    let here = std::env::current_exe().expect("this test is a file");
+    let profile = here.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
+    let shop = profile.join("examples").join("shop");
+    assert!(shop.exists(), "{} is not there: run `cargo build --example shop`", shop.display());
+    let mut command = Command::new(shop);
+    command.env_remove("NO_COLOR").env_remove("RUST_LOG").stdin(Stdio::null());
+    command
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs the shop to its end.
+pub fn run<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Ended {
+    ended(shop().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the shop starts"))
+}
+
+/// Runs the shop to its end, with these bytes on its standard input.
+pub fn run_with_input<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>, input: &[u8]) -> Ended {
+    let mut command = shop();
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the shop starts");
+    let mut stdin = child.stdin.take().expect("it was piped");
+    let input = input.to_vec();
+    // It may end before it has read everything; that is its business.
+    let feeding = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let ended = ended(child);
+    feeding.join().expect("feeding does not panic");
+    ended
+}
+
+fn ended(child: Child) -> Ended {
+    let output = child.wait_with_output().expect("it can be waited for");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the shop prints text");
+    Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A file of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The page that ends a run, by its headings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub sections: BTreeMap<String, Vec<String>>,
+}
+
+impl Page {
+    pub fn read(out: &str) -> Self {
+        let mut sections: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut heading = String::new();
+        for line in out.lines() {
+            if ["OUTCOMES", "LINES", "DESK", "AUDIT"].contains(&line) {
+                heading = line.to_owned();
+            }
+            sections.entry(heading.clone()).or_default().push(line.to_owned());
+        }
+        Self { sections }
+    }
+
+    /// The rows of a section's table, without its head.
+    pub fn rows(&self, section: &str) -> Vec<Vec<String>> {
+        let lines = self.sections.get(section).map_or(&[][..], Vec::as_slice);
+        let cells = |line: &String| -> Option<Vec<String>> {
+            let inner = line.strip_prefix('│')?.strip_suffix('│')?;
+            Some(inner.split('┆').map(|cell| cell.trim().to_owned()).collect())
+        };
+        lines.iter().filter_map(cells).skip(1).collect()
+    }
+
+    /// One line of a section that begins like this.
+    pub fn line(&self, section: &str, begins: &str) -> Option<&str> {
+        self.sections
+            .get(section)?
+            .iter()
+            .map(String::as_str)
+            .find(|line| line.trim_start().starts_with(begins))
+    }
+}
+
+/// A database, opened so that it disturbs nobody.
+pub async fn look_into(path: &Path) -> DatabaseConnection {
+    connect(path, "ro").await
+}
+
+/// A database, opened to be tampered with.
+pub async fn reach_into(path: &Path) -> DatabaseConnection {
+    connect(path, "rw").await
+}
+
+async fn connect(path: &Path, mode: &str) -> DatabaseConnection {
+    let url = format!("sqlite://{}?mode={mode}", path.display());
+    Database::connect(url).await.unwrap_or_else(|error| panic!("{} opens: {error}", path.display()))
+}
+
+/// One number.
+pub async fn number(db: &DatabaseConnection, sql: &str) -> i64 {
+    let row = db.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await;
+    row.expect("the database answers").expect("there is a row").try_get_by_index(0).expect("it is a number")
+}
+
+/// All rows of a statement with one text column.
+pub async fn texts(db: &DatabaseConnection, sql: &str) -> Vec<String> {
+    let rows = db.query_all_raw(Statement::from_string(DbBackend::Sqlite, sql)).await;
+    let rows = rows.expect("the database answers");
+    rows.iter().map(|row| row.try_get_by_index(0).expect("it is text")).collect()
+}
