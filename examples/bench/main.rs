@@ -1,0 +1,78 @@
+//! The first measurement: how many sagas a second, what each costs, and how far that is from SQL alone.
+//!
+//! ```text
+//! cargo run --release --example bench                     # all cells, about a minute
+//! cargo run --release --example bench -- --quick          # fewer sagas per cell
+//! cargo run --release --example bench -- --json out.json  # the same figures for machines
+//! ```
+//!
+//! Everything runs in one process on one SQLite file with `synchronous=FULL`: engine, steps (which return at
+//! once), load generator and SQLite itself. Disks differ by ten times from minute to minute, so an fsync
+//! baseline of the same minute and the raw ceiling of the same run stand beside every figure.
+
+mod cell;
+mod process;
+mod raw;
+mod report;
+mod workload;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use cell::Cell;
+use workload::Shape;
+
+/// Measures sagas per second, commits, rows and CPU per saga, beside an fsync baseline and the raw ceiling.
+#[derive(Parser)]
+struct Args {
+    /// Fewer sagas per cell: a look, not a measurement.
+    #[arg(long)]
+    quick: bool,
+    /// Writes the figures as JSON too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where the database files are made and removed again. By default the system's temporary folder; it
+    /// must be on the disk that is to be measured.
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// How many sagas run at once; may be given several times.
+    #[arg(long, value_name = "N", default_values_t = [1, 64, 512])]
+    in_flight: Vec<usize>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let dir = match &args.dir {
+        Some(dir) => tempfile::tempdir_in(dir)?,
+        None => tempfile::tempdir()?,
+    };
+    let mut cells: Vec<Cell> = Vec::new();
+    for &in_flight in &args.in_flight {
+        let fsync = process::fsync_baseline(dir.path())?;
+        eprintln!("fsync of 4 KiB: p50 {:.2} ms, {:.0}/s", fsync.p50_ms, fsync.per_second);
+        for shape in Shape::ALL {
+            let sagas = sagas(in_flight, args.quick);
+            let cell = cell::measure(dir.path(), shape, in_flight, sagas, fsync).await?;
+            eprintln!("{}", report::line(&cell));
+            cells.push(cell);
+        }
+    }
+    println!("{}", report::table(&cells));
+    println!("{}", report::LEGEND);
+    if let Some(file) = &args.json {
+        std::fs::write(file, serde_json::to_string_pretty(&cells)?)?;
+    }
+    Ok(())
+}
+
+/// Enough sagas for a second or more of work, and for a p99.
+fn sagas(in_flight: usize, quick: bool) -> usize {
+    let full = match in_flight {
+        0..=7 => 500,
+        8..=127 => 8_000,
+        _ => 16_000,
+    };
+    if quick { full / 10 } else { full }
+}
