@@ -17,7 +17,7 @@ use std::time::Duration;
 use amends::prelude::{Exhausted, Policies, QueryPolicy, RetryPolicy};
 
 /// However fast the pace, nobody is given less time to answer than this: a busy machine needs it.
-const TIMEOUT_MIN: Duration = Duration::from_millis(400);
+const TIMEOUT_MIN: Duration = Duration::from_secs(2);
 
 /// The policies of all workflows, every time in them multiplied by `pace`: 1.0 in production, less where
 /// nobody wants to wait. A participant's settle window has to be scaled by the same number.
