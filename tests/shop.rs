@@ -370,12 +370,15 @@ async fn an_interrupted_run_ends_in_good_order_and_says_how_to_continue() {
     let database = place.database();
     let short = text(&repository("tests/data/short-orders.jsonl"));
     let args = ["--database", &database, "--orders", &short, "--pace", "0.3"];
-    let child = shop().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = shop().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut goes_on = || assert!(child.try_wait().unwrap().is_none(), "it ended too early");
     while !place.path("shop.db.participants").exists() {
+        goes_on();
         std::thread::yield_now();
     }
     let db = look_into(&place.path("shop.db")).await;
     while number(&db, "SELECT count(*) FROM saga").await < 5 {
+        goes_on();
         tokio::task::yield_now().await;
     }
     db.close().await.unwrap();

@@ -24,7 +24,7 @@ use crate::progress::{Progress, Tally};
 use crate::shop::Shop;
 
 pub use feeder::arrival;
-use feeder::{Fed, Feeder};
+use feeder::{Fed, Feeder, Starter};
 
 /// How often the desks are looked at, and progress is shown.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -129,14 +129,13 @@ impl<'a> Drive<'a> {
     ) -> anyhow::Result<(Facts, Tally, Duration)> {
         self.track_unfinished().await?;
         let (fed, mut feed) = mpsc::channel(64);
-        let feeder = Feeder {
+        let starter = Starter {
             engine: self.shop.engine.clone(),
             participants: self.shop.participants.clone(),
-            source: self.source.to_owned(),
-            settled: self.settled.subscribe(),
-            in_flight: usize::from(in_flight),
-            fed,
+            source: self.source.into(),
         };
+        let in_flight = usize::from(in_flight);
+        let feeder = Feeder { starter, settled: self.settled.subscribe(), in_flight, fed };
         let feeding = tokio::spawn(feeder.feed(lines));
         let mut all_fed = false;
         let mut look = tokio::time::interval(LOOK_EVERY);

@@ -218,12 +218,11 @@ impl Report {
 fn table(colours: bool, heads: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
+    // On a terminal it fits the width; elsewhere every cell stays on its line.
+    table.set_content_arrangement(ContentArrangement::Dynamic);
     if colours {
-        // A terminal: fit its width.
-        table.set_content_arrangement(ContentArrangement::Dynamic).enforce_styling();
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     } else {
-        table.set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
         table.set_header(heads);
     }
     table

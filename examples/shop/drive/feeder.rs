@@ -7,6 +7,7 @@ use amends::core::event::Trigger;
 use amends::engine::SagaStartError;
 use amends::{Engine, SagaHandle, StartOptions};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 
 use super::Started;
 use crate::load::{Event, Line, SagaName, Start};
@@ -26,14 +27,21 @@ pub(super) enum Fed {
     Not { line: usize, started: Started },
 }
 
-/// Starts sagas, one after the other, as long as not too many are under way.
+/// Starts sagas side by side, as long as not too many are under way. What comes later about the same saga, the
+/// same again or a conflict, waits for what came before it.
 pub(super) struct Feeder {
-    pub(super) engine: Engine,
-    pub(super) participants: Participants,
-    pub(super) source: String,
+    pub(super) starter: Starter,
     pub(super) settled: watch::Receiver<HashSet<SagaName>>,
     pub(super) in_flight: usize,
     pub(super) fed: mpsc::Sender<Fed>,
+}
+
+/// Starts one saga.
+#[derive(Clone)]
+pub(super) struct Starter {
+    pub(super) engine: Engine,
+    pub(super) participants: Participants,
+    pub(super) source: Arc<str>,
 }
 
 impl Feeder {
@@ -41,47 +49,63 @@ impl Feeder {
     pub(super) async fn feed(mut self, lines: Vec<Line>) {
         let room = Arc::new(Semaphore::new(self.in_flight));
         let mut seen: HashSet<SagaName> = HashSet::new();
+        let mut starting = JoinSet::new();
         for Line { number, event } in lines {
             let Event::Start(start) = event else { continue };
-            let first = seen.insert(start.saga.clone());
             if let Some(earlier) = start.after.as_ref().filter(|earlier| seen.contains(*earlier)) {
                 // Whoever gives something back has got it before.
                 if self.settled.wait_for(|settled| settled.contains(earlier)).await.is_err() {
                     return;
                 }
             }
-            let permit = match first {
-                true => Some(room.clone().acquire_owned().await.expect("the semaphore is never closed")),
-                false => None,
+            let first = seen.insert(start.saga.clone());
+            let permit = if first {
+                Some(room.clone().acquire_owned().await.expect("the semaphore is never closed"))
+            } else {
+                finish(&mut starting).await;
+                None
             };
-            let Some(fed) = self.start(number, *start, first, permit).await else { return };
-            if self.fed.send(fed).await.is_err() {
+            let (starter, fed) = (self.starter.clone(), self.fed.clone());
+            let one = async move {
+                if let Some(news) = starter.start(number, *start, permit).await {
+                    // Nobody listens: the drive has ended, and so will the feeder.
+                    let _ = fed.send(news).await;
+                }
+            };
+            if self.fed.is_closed() {
                 return;
             }
+            starting.spawn(one);
         }
+        finish(&mut starting).await;
     }
+}
 
-    /// None: the engine has stopped.
-    async fn start(
-        &self,
-        line: usize,
-        start: Start,
-        first: bool,
-        permit: Option<OwnedSemaphorePermit>,
-    ) -> Option<Fed> {
+/// Waits for everything that is being started.
+async fn finish(starting: &mut JoinSet<()>) {
+    while let Some(started) = starting.join_next().await {
+        started.expect("a start ends with news, whatever it meets");
+    }
+}
+
+impl Starter {
+    /// None: the engine has stopped. The first line of a saga comes with a permit, and plans its faults.
+    async fn start(&self, line: usize, start: Start, permit: Option<OwnedSemaphorePermit>) -> Option<Fed> {
         let Start { saga: name, input, faults, .. } = start;
-        if first && let Err(error) = self.participants.plan(&name.key, &faults).await {
+        if permit.is_some()
+            && let Err(error) = self.participants.plan(&name.key, &faults).await
+        {
             return Some(Fed::Not { line, started: Started::Refused(error.to_string()) });
         }
         let trigger = Trigger {
-            source: self.source.clone(),
+            source: self.source.to_string(),
             position: Some(line.to_string()),
             event_id: None,
             event_type: None,
             event_version: None,
         };
         let options = StartOptions { trigger: Some(trigger), ..StartOptions::default() };
-        let started = if first { Started::New } else { Started::Duplicate };
+        let started = if permit.is_some() { Started::New } else { Started::Duplicate };
         match self.engine.start_json(&name.workflow, &name.key, input, options).await {
             Ok(handle) => Some(Fed::Started { line, name, handle, permit, started }),
             Err(SagaStartError::Conflict { .. }) => Some(Fed::Not { line, started: Started::Conflict(name) }),
