@@ -16,6 +16,10 @@ WITH told AS (
     CASE json_type(detail, '$.next')
       WHEN 'text' THEN json_extract(detail, '$.next')
       WHEN 'object' THEN (SELECT key FROM json_each(detail, '$.next')) END AS next,
+    -- What a compensation found: 'Undone' or 'NothingToUndo'.
+    CASE WHEN json_extract(detail, '$.action') LIKE '%/compensation' THEN coalesce(
+      json_extract(detail, '$.output.value'), json_extract(detail, '$.finding.applied.value'),
+      CASE json_type(detail, '$.output') WHEN 'text' THEN json_extract(detail, '$.output') END) END AS undone,
     json_extract(detail, '$.failure.kind') AS failure_kind,
     json_extract(detail, '$.failure.code') AS failure_code,
     json_extract(detail, '$.failure.message') AS failure_message
@@ -60,6 +64,11 @@ WITH told AS (
       WHEN l.stage IN ('READY', 'RETRY_SCHEDULED', 'QUARANTINED') AND l.action LIKE '%/forward' THEN (
         SELECT CASE WHEN count(*) = 0 THEN l.stage ELSE 'SKIPPED' END FROM saga_event c
         WHERE c.saga_id = l.saga_id AND c.event = 'TurnedBack' AND (c.seq, c.n) > (l.seq, l.n))
+      -- A compensation in doubt settles its forward action as well.
+      WHEN l.stage = 'RECONCILING' AND l.action LIKE '%/forward' THEN coalesce((
+        SELECT CASE c.undone WHEN 'NothingToUndo' THEN 'SKIPPED' ELSE 'SUCCEEDED' END FROM latest c
+        WHERE c.saga_id = l.saga_id AND c.back = 1 AND c.stage = 'SUCCEEDED'
+          AND c.action = substr(l.action, 1, length(l.action) - length('forward')) || 'compensation'), l.stage)
       ELSE l.stage
     END AS stage
   FROM latest l WHERE l.back = 1
