@@ -85,7 +85,8 @@ pub(super) async fn writer(path: &Path, settings: &SqliteSettings) -> Result<Dat
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(busy_timeout)
-            .statement_cache_capacity(256)
+            // All texts of `sql`, four of them for each number of rows.
+            .statement_cache_capacity(512)
             // Multi-row statements otherwise write their rows to temporary files first.
             .pragma("temp_store", "MEMORY")
             .pragma("cache_size", "-65536")
