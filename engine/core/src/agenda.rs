@@ -9,6 +9,8 @@ pub use ask::tasks;
 pub use desk::{Desk, DeskItem, desk};
 pub use verbs::{VerbOffer, verbs};
 
+use std::sync::Arc;
+
 use crate::id::ActionId;
 use crate::plan::SagaPlan;
 use crate::state::SagaState;
@@ -38,6 +40,11 @@ pub enum Task {
         lane: Lane,
         /// When it may no longer start: the queue's patience.
         deadline: Option<Timestamp>,
+    },
+    /// Evaluate the condition of a branch, and journal the decision.
+    Decide {
+        /// Its name.
+        branch: Arc<str>,
     },
     /// Journal the query as started, then send it.
     Query {

@@ -43,7 +43,7 @@ pub enum JournalEvent {
         /// The new owner.
         incarnation: Incarnation,
     },
-    /// *Reserved.* A branch was decided, once for ever.
+    /// A branch was decided, once for ever. The side not taken is skipped.
     BranchDecided {
         /// The branch's name.
         branch: String,

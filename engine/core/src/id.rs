@@ -77,6 +77,10 @@ impl fmt::Display for OperationId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StepIx(pub usize);
 
+/// The position of a branch in its plan. Never journalled: journals speak of branch *names*.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BranchIx(pub usize);
+
 /// Which of a step's actions is meant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {

@@ -17,7 +17,9 @@ pub mod time;
 
 pub use agenda::{Agenda, agenda};
 pub use event::{JournalEvent, Transition};
-pub use id::{ActionId, Direction, Incarnation, OperationId, RequestId, SagaId, StepIx, TransitionId};
+pub use id::{
+    ActionId, BranchIx, Direction, Incarnation, OperationId, RequestId, SagaId, StepIx, TransitionId,
+};
 pub use json::Json;
 pub use machine::{Command, CorruptJournal, Rejected, apply, decide, replay};
 pub use plan::SagaPlan;

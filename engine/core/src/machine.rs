@@ -14,6 +14,7 @@ mod derive;
 mod fold;
 
 mod attempt;
+pub(crate) mod branch;
 pub(crate) mod person;
 pub(crate) mod retry;
 mod scribe;
@@ -112,6 +113,10 @@ pub fn advance(
         Command::Claim { incarnation } => timers::claim(&mut scribe, incarnation),
         Command::Begin { action, input } => attempt::begin(&mut scribe, action, input)?,
         Command::InputFailed { action, failure } => attempt::input_failed(&mut scribe, action, failure)?,
+        Command::DecideBranch { branch, taken } => branch::decide(&mut scribe, &branch, taken)?,
+        Command::ConditionFailed { branch, failure } => {
+            branch::condition_failed(&mut scribe, &branch, failure)?;
+        }
         Command::Withdraw { action, attempt } => attempt::withdraw(&mut scribe, action, attempt)?,
         Command::Answer { action, attempt, answer } => {
             attempt::answer(&mut scribe, action, attempt, answer)?;

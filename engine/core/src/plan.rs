@@ -1,5 +1,6 @@
 //! The plan: a workflow's validated shape, as data. The machine reads it and never changes it.
 
+pub mod branch;
 pub mod digest;
 pub mod draw;
 pub mod graph;
@@ -8,7 +9,8 @@ pub mod policy;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::id::StepIx;
+use crate::id::{BranchIx, StepIx};
+pub use branch::{BranchPlan, Merge, Side};
 pub use digest::PlanDigest;
 pub use graph::{Graph, PlanError};
 pub use policy::{Exhausted, QueryPolicy, RetryPolicy};
@@ -30,6 +32,8 @@ pub struct SagaPlan {
     pub deadline: Option<Duration>,
     /// The steps, in the order of their declaration.
     pub steps: Vec<StepPlan>,
+    /// The branches, in the order of their declaration.
+    pub branches: Vec<BranchPlan>,
     /// Who waits for whom, computed from `steps`.
     pub graph: Graph,
     /// The point of no return, if there is one.
@@ -164,6 +168,8 @@ pub enum Source {
     SagaInput,
     /// The output of a step.
     Step(StepIx),
+    /// What a branch gives.
+    Branch(BranchIx),
 }
 
 /// Where a step's input comes from.
@@ -231,7 +237,22 @@ impl SagaPlan {
         steps: Vec<StepPlan>,
         result: Source,
     ) -> Result<Self, Vec<PlanError>> {
-        let graph = Graph::new(&steps)?;
+        Self::branching(workflow, version, input_schema, steps, Vec::new(), result)
+    }
+
+    /// [`SagaPlan::new`] for a plan with branches.
+    ///
+    /// # Errors
+    /// All problems at once, each naming its step or branch.
+    pub fn branching(
+        workflow: impl Into<Arc<str>>,
+        version: u32,
+        input_schema: impl Into<String>,
+        steps: Vec<StepPlan>,
+        branches: Vec<BranchPlan>,
+        result: Source,
+    ) -> Result<Self, Vec<PlanError>> {
+        let graph = Graph::new(&steps, &branches, result)?;
         let pivot = steps.iter().position(|s| s.kind == StepKind::Pivot).map(StepIx);
         let mut plan = Self {
             workflow: workflow.into(),
@@ -241,6 +262,7 @@ impl SagaPlan {
             result,
             deadline: None,
             steps,
+            branches,
             graph,
             pivot,
         };
@@ -259,6 +281,15 @@ impl SagaPlan {
     /// The position of the step named `name`.
     pub fn find(&self, name: &str) -> Option<StepIx> {
         self.steps.iter().position(|s| *s.name == *name).map(StepIx)
+    }
+
+    /// The name of a source: of its step or branch, or `input`.
+    pub fn source_name(&self, source: Source) -> &str {
+        match source {
+            Source::SagaInput => "input",
+            Source::Step(step) => &self.step(step).name,
+            Source::Branch(branch) => &self.branch(branch).name,
+        }
     }
 
     /// All positions, in the order of declaration.

@@ -1,5 +1,7 @@
 //! Where a saga stands: the fold of its journal, and nothing else. Not serialised anywhere.
 
+mod values;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use crate::id::{ActionId, Direction, Incarnation, OperationId, SagaId, StepIx};
 use crate::json::Json;
 use crate::plan::{SagaPlan, StepKind};
 use crate::time::Timestamp;
+pub use values::{Given, Missing};
 
 /// The state of one saga.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +43,8 @@ pub struct SagaState {
     pub at: Timestamp,
     /// The steps, in the plan's order.
     pub steps: Vec<StepState>,
+    /// The side that each branch takes, in the plan's order; none while it is not decided.
+    pub branches: Vec<Option<bool>>,
     /// What people were answered, by operation id.
     pub answers: BTreeMap<OperationId, (Verb, Answer)>,
 }

@@ -1,5 +1,6 @@
 //! What workflow authors write: steps, and the definition that connects them.
 
+mod branch;
 mod builder;
 mod classify;
 mod configured;
@@ -16,6 +17,7 @@ mod saga;
 mod step;
 
 pub use amends_core::plan::{Contract, Exhausted, InDoubt, QueryPolicy, RetryPolicy};
+pub use branch::BranchBuilder;
 pub use builder::{AfterPivot, BeforePivot, CanTurnBack, PastPivot, PlanErrors, SagaBuilder};
 pub use classify::{Class, Classified, Classifier, Coded, Meaning};
 pub use configured::{Configure, Configured, Settings, hours, minutes, seconds};
@@ -25,7 +27,8 @@ pub(crate) use encode::unstorable;
 pub use error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};
 pub use gives::Gives;
 pub use handle::{After, Handle, Map, Order, Origin};
-pub use node::{BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, Values};
+pub(crate) use node::evaluate;
+pub use node::{BoxFuture, Condition, Definition, ForwardOutcome, InputProblem, Node, Prepared, Values};
 pub use payload::{Never, Payload};
 pub use policies::{Policies, RegistrationErrors};
 pub use saga::Saga;

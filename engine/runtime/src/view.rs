@@ -35,6 +35,8 @@ pub struct SagaView {
     pub ended_at: Option<Timestamp>,
     /// Its steps, in the order of their declaration.
     pub steps: Vec<StepView>,
+    /// Its branches, in the order of their declaration.
+    pub branches: Vec<BranchView>,
     /// What waits for a person.
     pub desk: Vec<DeskItem>,
     /// Why every part that is not settled is not moving by itself right now.
@@ -55,6 +57,15 @@ pub struct StepView {
     pub forward: ActionView,
     /// Its compensation, if it has one.
     pub compensation: Option<ActionView>,
+}
+
+/// One branch of one saga.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchView {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Does its condition hold? None while it is not decided.
+    pub taken: Option<bool>,
 }
 
 /// One action of one saga.
@@ -122,6 +133,9 @@ impl SagaView {
                 .as_ref()
                 .map(|undo| ActionView::of(ActionId::compensation(step.name.clone()), undo)),
         });
+        let branches = plan.branches.iter().zip(&state.branches);
+        let branches =
+            branches.map(|(branch, taken)| BranchView { name: branch.name.clone(), taken: *taken });
         Ok(Self {
             id: state.id,
             key: state.key.clone(),
@@ -131,6 +145,7 @@ impl SagaView {
             started_at: state.started_at,
             ended_at: state.ended_at,
             steps: steps.collect(),
+            branches: branches.collect(),
             desk: amends_core::agenda::desk(&plan, &state),
             waits: agenda.waits,
             plan,
@@ -171,14 +186,19 @@ impl SagaView {
         if origin.workflow() != (&*self.plan.workflow, self.plan.version) {
             return None;
         }
-        let (json, schema) = match origin.source {
-            Source::SagaInput => (&self.state.input, &self.plan.input_schema),
+        let (source, schema) = match origin.source {
+            Source::SagaInput => (Source::SagaInput, &self.plan.input_schema),
             Source::Step(_) => {
                 let ix = self.plan.find(origin.name())?;
-                (self.state.step(ix).forward.value()?, &self.plan.step(ix).schemas.output)
+                (Source::Step(ix), &self.plan.step(ix).schemas.output)
+            }
+            Source::Branch(_) => {
+                let ix = self.plan.find_branch(origin.name())?;
+                (Source::Branch(ix), &self.plan.branch(ix).schema)
             }
         };
-        if *schema == T::schema() { json.decode().ok() } else { None }
+        let given = self.state.given(&self.plan, source).ok()?;
+        if *schema == T::schema() { T::recall(&given).ok() } else { None }
     }
 
     /// The steps that were compensated with effect, in the order in which that succeeded.

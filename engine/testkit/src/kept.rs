@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use amends::SagaView;
-use amends_core::plan::{InDoubt, Input, Settle, Source, StepKind, StepPlan};
-use amends_core::{SagaPlan, StepIx};
+use amends_core::plan::{BranchPlan, InDoubt, Input, Settle, Side, StepKind, StepPlan};
+use amends_core::{BranchIx, SagaPlan, StepIx};
 
 /// A saga's journal as the files of `engine/core/tests/journals` keep it: first the plan in the language of
 /// that folder's tests, then one transition a line.
@@ -24,15 +24,43 @@ pub fn kept_journal(view: &SagaView) -> String {
 /// What a replay needs of a plan: names, kinds, edges, settlements. Policies are numbers, and decided already.
 fn plan_lines(plan: &SagaPlan) -> Vec<String> {
     let workflow = format!("workflow {} v{}", plan.workflow, plan.version);
-    std::iter::once(workflow).chain(plan.steps.iter().map(|step| step_line(plan, step))).collect()
+    let mut lines = vec![workflow];
+    let mut known = vec![false; plan.branches.len()];
+    for (ix, step) in plan.indices().zip(&plan.steps) {
+        let mut around: Vec<BranchIx> = plan.sides_around(ix).map(|side| side.branch).collect();
+        around.reverse();
+        for branch in around {
+            if !std::mem::replace(&mut known[branch.0], true) {
+                lines.push(branch_line(plan, plan.branch(branch)));
+            }
+        }
+        lines.push(step_line(plan, step) + &side_word(plan, plan.graph.place(ix)));
+    }
+    if !plan.branches.is_empty() {
+        lines.push(format!("result {}", plan.source_name(plan.result)));
+    }
+    lines
+}
+
+fn side_word(plan: &SagaPlan, side: Option<Side>) -> String {
+    side.map_or(String::new(), |side| {
+        format!(" {}={}", if side.taken { "if" } else { "unless" }, plan.branch(side.branch).name)
+    })
+}
+
+fn branch_line(plan: &SagaPlan, branch: &BranchPlan) -> String {
+    let sources: Vec<&str> = branch.condition.sources().iter().map(|of| plan.source_name(*of)).collect();
+    let sides = [true, false].into_iter().filter_map(|taken| branch.gives.of(taken));
+    let gives: Vec<&str> = sides.map(|of| plan.source_name(of)).collect();
+    let shaped = if matches!(branch.condition, Input::Shaped(_)) { " shaped" } else { "" };
+    let after: Vec<&str> = branch.after.iter().map(|ix| &*plan.step(*ix).name).collect();
+    let after = if after.is_empty() { String::new() } else { format!(" after={}", after.join(",")) };
+    let (kind, name, side) = (branch.gives.word(), &branch.name, side_word(plan, branch.within));
+    format!("{kind} {name}({}) gives={}{shaped}{after}{side}", sources.join(","), gives.join(","))
 }
 
 fn step_line(plan: &SagaPlan, step: &StepPlan) -> String {
-    let source = |source: &Source| match source {
-        Source::SagaInput => "input",
-        Source::Step(ix) => &plan.step(*ix).name,
-    };
-    let sources: Vec<&str> = step.input.sources().iter().map(source).collect();
+    let sources: Vec<&str> = step.input.sources().iter().map(|source| plan.source_name(*source)).collect();
     let mut line = format!("{} {}({})", step.kind.word(), step.name, sources.join(","));
     let mut add = |word: &str| line = format!("{line} {word}");
     if step.kind != StepKind::Read {

@@ -3,7 +3,7 @@
 use super::desk::desk;
 use super::{Lane, Task, Wait, Wake, WakeReason};
 use crate::id::ActionId;
-use crate::machine::{retry, settle};
+use crate::machine::{branch, retry, settle};
 use crate::plan::SagaPlan;
 use crate::state::{Action, SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
@@ -19,6 +19,9 @@ pub fn tasks(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> (Vec<Task>, 
         if let Some(deadline) = state.deadline.filter(|_| !wished) {
             asked.tick_at(deadline, || WakeReason::SagaDeadline);
         }
+    }
+    for ix in branch::to_decide(plan, state) {
+        asked.tasks.push(Task::Decide { branch: plan.branch(ix).name.clone() });
     }
     for (ix, step) in plan.indices().zip(&state.steps) {
         let name = &plan.step(ix).name;
@@ -96,12 +99,21 @@ fn start(plan: &SagaPlan, state: &SagaState, a: &Action, asked: &mut Asked, id: 
         return;
     }
     asked.wake_at(deadline, || WakeReason::StepDeadline(id.clone()));
+    if waits_still(plan, state, &id, a) {
+        return;
+    }
     let lane = match (id.is_forward(), a.attempts_of_budget()) {
         (false, _) => Lane::Compensation,
         (true, 0) => Lane::First,
         (true, _) => Lane::Retry,
     };
     asked.tasks.push(Task::Start { action: id, attempt: a.attempts + 1, lane, deadline: Some(deadline) });
+}
+
+/// Was it resumed before what it waits for was there?
+fn waits_still(plan: &SagaPlan, state: &SagaState, id: &ActionId, a: &Action) -> bool {
+    let ix = plan.find(&id.step).filter(|_| id.is_forward() && a.stage == Stage::Ready);
+    ix.is_some_and(|ix| branch::waits(plan, state, ix))
 }
 
 fn settling(plan: &SagaPlan, state: &SagaState, a: &Action, asked: &mut Asked, id: ActionId) {
@@ -147,6 +159,7 @@ pub(super) fn waits(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Vec<W
             continue; // Its compensation settles it, and waits for itself.
         }
         match (a.stage, a.settling.map(|settling| settling.plan)) {
+            (Stage::Ready, _) if waits_still(plan, state, &action, a) => {} // Others wait in its stead.
             (Stage::Ready, _) => waits.push(Wait::Permit { action, since: a.since }),
             (Stage::RetryScheduled, _) => match a.retry_at {
                 Some(at) if at > now => waits.push(until(at, WakeReason::Retry(action))),

@@ -1,11 +1,12 @@
 //! Attempts: journalled before they run, and what their answers lead to.
 
+use super::branch;
 use super::retry;
 use super::scribe::Scribe;
 use super::settle::{self, Counted};
 use super::turn;
 use crate::event::{Because, Failure, FailureKind, JournalEvent, Next, Recorded, StartCause, TurnReason};
-use crate::id::ActionId;
+use crate::id::{ActionId, StepIx};
 use crate::json::Json;
 use crate::machine::{Attempted, Rejected};
 use crate::plan::StepKind;
@@ -14,7 +15,7 @@ use crate::state::{SettlePlan, Stage};
 /// Journals the next attempt as started.
 pub(super) fn begin(s: &mut Scribe<'_>, action: ActionId, input: Option<Json>) -> Result<(), Rejected> {
     let (ix, a) = s.find(&action)?;
-    let cause = may_start(s, &action)?;
+    let cause = may_start(s, ix, &action)?;
     let input = input.filter(|_| action.is_forward() && s.state.step(ix).shaped.is_none());
     let attempt = a.attempts + 1;
     s.record(JournalEvent::Started { action, attempt, cause, input });
@@ -22,7 +23,7 @@ pub(super) fn begin(s: &mut Scribe<'_>, action: ActionId, input: Option<Json>) -
 }
 
 /// May the next attempt start now, and why?
-fn may_start(s: &Scribe<'_>, id: &ActionId) -> Result<StartCause, Rejected> {
+fn may_start(s: &Scribe<'_>, ix: StepIx, id: &ActionId) -> Result<StartCause, Rejected> {
     let a = s.action(id);
     if s.state.phase.is_ended() {
         return Err(Rejected::state("the saga has ended"));
@@ -35,6 +36,9 @@ fn may_start(s: &Scribe<'_>, id: &ActionId) -> Result<StartCause, Rejected> {
             return Err(Rejected::state(format!("`{id}` is {}, not due to start", stage.name())));
         }
     };
+    if cause == StartCause::Ready && id.is_forward() && branch::waits(s.plan, s.state, ix) {
+        return Err(Rejected::state(format!("`{id}` waits for other steps, or for a decision")));
+    }
     if cause == StartCause::Repeat {
         if id.is_forward() && s.state.compensation_began(s.plan, id) {
             return Err(Rejected::state(format!("the compensation of `{}` settles it", id.step)));

@@ -46,6 +46,20 @@ pub enum Command {
         /// Why.
         failure: Failure,
     },
+    /// The condition of a branch was evaluated (the agenda's [`crate::agenda::Task::Decide`]).
+    DecideBranch {
+        /// Its name.
+        branch: Arc<str>,
+        /// Does the condition hold?
+        taken: bool,
+    },
+    /// The condition of a branch cannot be evaluated: a value is missing, or the author's function panicked.
+    ConditionFailed {
+        /// Its name.
+        branch: Arc<str>,
+        /// Why.
+        failure: Failure,
+    },
     /// A started attempt was certainly never sent.
     Withdraw {
         /// Of which action.

@@ -1,12 +1,13 @@
 //! What follows from other moves and needs no fact of its own: who becomes ready, who is skipped by a turn,
 //! whose compensation may start. Order comes from the graph, never from clocks.
 
+use super::branch;
 use super::fold::shift;
 use super::table::Moment;
 use crate::event::Because;
 use crate::id::StepIx;
 use crate::plan::{InDoubt, SagaPlan, Settle};
-use crate::state::{Effect, SagaState, SettlePlan, Stage};
+use crate::state::{Action, Effect, SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
 
 const LEGAL: &str = "the stage was looked at";
@@ -28,8 +29,7 @@ fn unblock(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {
         if state.step(ix).forward.stage != Stage::Pending {
             continue;
         }
-        let there = |p: &StepIx| state.step(*p).forward.stage == Stage::Succeeded;
-        if plan.graph.parents(ix).iter().all(there) {
+        if !branch::waits(plan, state, ix) {
             let action = &mut state.steps[ix.0].forward;
             shift(action, Moment::Unblocked, at).expect(LEGAL);
             action.ready_at = Some(at);
@@ -52,10 +52,15 @@ fn skip_what_has_not_begun(state: &mut SagaState, at: Timestamp) {
         };
         if !begun {
             shift(action, Moment::Skipped, at).expect(LEGAL);
-            action.retry_at = None;
-            action.quarantine = None;
+            forget_plans(action);
         }
     }
+}
+
+/// What was planned for an action that will not happen.
+pub(super) fn forget_plans(action: &mut Action) {
+    action.retry_at = None;
+    action.quarantine = None;
 }
 
 fn unblock_compensations(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {

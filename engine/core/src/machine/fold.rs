@@ -1,7 +1,7 @@
 //! Applies one fact to the state. No numbers of today's policies are read here: state = fold(journal).
 
-use super::derive;
 use super::table::{self, Moment};
+use super::{branch, derive};
 use crate::event::{Answer, Failure, FailureKind, Finding, JournalEvent, Next, Recorded, SagaStarted};
 use crate::id::{ActionId, Direction};
 use crate::json::Json;
@@ -36,6 +36,7 @@ impl SagaState {
             ended_at: None,
             at,
             steps: plan.steps.iter().map(|s| step(s.undo.is_some())).collect(),
+            branches: vec![None; plan.branches.len()],
             answers: std::collections::BTreeMap::new(),
         }
     }
@@ -84,8 +85,8 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
         | JournalEvent::Planned { .. }
         | JournalEvent::Resumed { .. }
         | JournalEvent::AcceptedByPerson { .. } => of_action(plan, state, at, event)?,
-        JournalEvent::BranchDecided { .. }
-        | JournalEvent::Paused { .. }
+        JournalEvent::BranchDecided { branch, taken } => branch::fold(plan, state, branch, *taken, at)?,
+        JournalEvent::Paused { .. }
         | JournalEvent::Unpaused { .. }
         | JournalEvent::CloseRequested(_)
         | JournalEvent::Closed { .. }

@@ -1,6 +1,7 @@
 //! What a person may do: `resume` and `accept`. (`cancel` is in `turn`.) The other verbs come later, and are
 //! refused with the reason "not yet" by [`crate::agenda::verbs`].
 
+use super::branch;
 use super::scribe::Scribe;
 use super::turn::{already_asked, answered};
 use crate::event::{Answer, JournalEvent, Verb};
@@ -8,7 +9,7 @@ use crate::id::{ActionId, StepIx};
 use crate::json::Json;
 use crate::machine::fold::{NOTHING_TO_UNDO, UNDONE};
 use crate::machine::{Operation, Rejected};
-use crate::plan::{SagaPlan, Source};
+use crate::plan::SagaPlan;
 use crate::state::{Action, SagaState, Stage};
 
 /// A quarantined action goes on with a fresh, stated budget, under the same request id.
@@ -69,6 +70,10 @@ pub(crate) fn may_accept(
     if id.is_forward() && state.compensation_began(plan, id) {
         return Err(format!("the compensation of `{}` settles it", id.step));
     }
+    let undecided = plan.find(&id.step).and_then(|ix| branch::undecided_around(plan, state, ix));
+    if let Some(branch) = undecided.filter(|_| id.is_forward()) {
+        return Err(format!("the branch `{}` is not decided", plan.branch(branch).name));
+    }
     match a.stage {
         Stage::Quarantined => Ok(()),
         Stage::Reconciling if a.running.is_none() => Ok(()),
@@ -93,7 +98,7 @@ fn check_output(plan: &SagaPlan, ix: StepIx, id: &ActionId, output: Option<&Json
         Some(value) => Err(Rejected::state(format!(
             "a compensation is accepted with {UNDONE} or {NOTHING_TO_UNDO}, not with {value}"
         ))),
-        None if id.is_forward() && !needed(plan, ix) => Ok(()),
+        None if id.is_forward() && !plan.needs_output(ix) => Ok(()),
         None if id.is_forward() => {
             let step = &plan.step(ix).name;
             Err(Rejected::state(format!(
@@ -102,10 +107,4 @@ fn check_output(plan: &SagaPlan, ix: StepIx, id: &ActionId, output: Option<&Json
         }
         None => Err(Rejected::state(format!("say {UNDONE} or {NOTHING_TO_UNDO}"))),
     }
-}
-
-/// Does anything read the output of this step?
-fn needed(plan: &SagaPlan, ix: StepIx) -> bool {
-    let source = Source::Step(ix);
-    plan.result == source || plan.steps.iter().any(|step| step.input.sources().contains(&source))
 }

@@ -116,8 +116,8 @@ pub fn next(stage: Stage, moment: Moment) -> Option<Stage> {
             Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Quarantined => match stage {
-            Ready | Running | RetryScheduled | Reconciling => Some(Quarantined),
-            Pending | Quarantined | Succeeded | Partial | TerminalRejected | Skipped => None,
+            Pending | Ready | Running | RetryScheduled | Reconciling => Some(Quarantined),
+            Quarantined | Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Skipped => match stage {
             Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Skipped),

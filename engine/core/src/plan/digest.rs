@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Input, SagaPlan, Source, StepPlan};
+use super::{BranchPlan, Input, Merge, SagaPlan, Source, StepPlan};
+use crate::id::StepIx;
 
-/// SHA-256 of a plan's declared shape: names, kinds, edges, settlement declarations, policy *names* and
-/// payload schema tags.
+/// SHA-256 of a plan's declared shape: names, kinds, edges, branch sides, settlement declarations, policy
+/// *names* and payload schema tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PlanDigest(pub [u8; 32]);
 
@@ -30,29 +31,61 @@ impl fmt::Debug for PlanDigest {
     }
 }
 
-/// The shape as text, one line per step: also what a plan snapshot test compares.
+/// The shape as text, one line per step and branch: also what a plan snapshot test compares.
 pub fn shape(plan: &SagaPlan) -> String {
     let mut text = format!("workflow {} version {}\n", plan.workflow, plan.version);
-    let source = |s: &Source| match s {
-        Source::SagaInput => "input".to_owned(),
-        Source::Step(ix) => plan.step(*ix).name.to_string(),
-    };
+    let source = |s: &Source| plan.source_name(*s).to_owned();
     let _ = writeln!(text, "input {}", plan.input_schema);
     for (ix, step) in plan.indices().zip(&plan.steps) {
         line(&mut text, step, &source);
-        let waits: Vec<&str> = plan.graph.parents(ix).iter().map(|p| &*plan.step(*p).name).collect();
-        let _ = writeln!(text, "  waits for [{}]", waits.join(", "));
+        let _ = writeln!(text, "  waits for [{}]", names(plan, plan.graph.parents(ix)));
+    }
+    for (ix, branch) in plan.branch_indices().zip(&plan.branches) {
+        branch_lines(&mut text, plan, branch, &source);
+        let _ = writeln!(text, "  waits for [{}]", names(plan, plan.graph.decision_parents(ix)));
     }
     let _ = writeln!(text, "result {}", source(&plan.result));
     text
 }
 
-fn line(text: &mut String, step: &StepPlan, source: &dyn Fn(&Source) -> String) {
-    let (how, sources) = match &step.input {
+fn names(plan: &SagaPlan, steps: &[StepIx]) -> String {
+    let names: Vec<&str> = steps.iter().map(|step| &*plan.step(*step).name).collect();
+    names.join(", ")
+}
+
+fn branch_lines(text: &mut String, plan: &SagaPlan, branch: &BranchPlan, source: &dyn Fn(&Source) -> String) {
+    let (how, sources) = recorded(&branch.condition, source);
+    let _ = writeln!(text, "{} {}: {}", branch.gives.word(), branch.name, branch.schema);
+    if let Some(side) = branch.within {
+        let word = if side.taken { "taken" } else { "otherwise" };
+        let _ = writeln!(text, "  within {} {word}", plan.branch(side.branch).name);
+    }
+    let _ = writeln!(text, "  condition {how} [{sources}]");
+    match branch.gives {
+        Merge::When(given) => {
+            let _ = writeln!(text, "  taken [{}] gives {}", names(plan, &branch.taken), source(&given));
+        }
+        Merge::Either { taken, otherwise } => {
+            for (word, steps, given) in
+                [("taken", &branch.taken, taken), ("otherwise", &branch.otherwise, otherwise)]
+            {
+                let _ = writeln!(text, "  {word} [{}] gives {}", names(plan, steps), source(&given));
+            }
+        }
+    }
+}
+
+fn recorded(input: &Input, source: &dyn Fn(&Source) -> String) -> (&'static str, String) {
+    let (how, sources) = match input {
         Input::Recorded(sources) => ("recorded", sources),
         Input::Shaped(sources) => ("shaped", sources),
     };
     let sources: Vec<String> = sources.iter().map(source).collect();
+    (how, sources.join(", "))
+}
+
+fn line(text: &mut String, step: &StepPlan, source: &dyn Fn(&Source) -> String) {
+    let (how, sources) = recorded(&step.input, source);
     let _ = writeln!(
         text,
         "{} {}: {} -> {} | {}, settled {}",
@@ -66,7 +99,7 @@ fn line(text: &mut String, step: &StepPlan, source: &dyn Fn(&Source) -> String) 
     if let Some(undo) = &step.undo {
         let _ = writeln!(text, "  compensation settled {}, in doubt {:?}", undo.settle.word(), undo.in_doubt);
     }
-    let _ = writeln!(text, "  input {how} [{}]", sources.join(", "));
+    let _ = writeln!(text, "  input {how} [{sources}]");
     let (retry, query, compensation) = (&step.retry.name, &step.query.name, &step.compensation.name);
     let _ = writeln!(text, "  policies retry={retry} query={query} compensation={compensation}");
 }

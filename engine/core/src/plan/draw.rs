@@ -7,8 +7,8 @@ mod text;
 
 use std::fmt::Write as _;
 
-use super::{SagaPlan, Source, StepKind};
-use crate::id::StepIx;
+use super::{SagaPlan, Side, Source, StepKind};
+use crate::id::{BranchIx, StepIx};
 pub use json::json;
 pub use text::{text, text_with};
 
@@ -19,7 +19,9 @@ mod tests;
 ///
 /// The pivot is a hexagon, a read has round ends and a dashed border, `↺` marks a step with a compensation.
 /// An arrow is data, a dotted arrow is order without data, a thick arrow is the pivot's barrier. A barrier
-/// edge that other edges imply is left out.
+/// edge that other edges imply is left out. A rhombus is the decision of a branch: `yes` leads to the steps of
+/// the side that is taken when the condition holds, `no` to those of the other side or, where there is none, to
+/// who uses what the branch gives.
 pub fn mermaid(plan: &SagaPlan) -> String {
     mermaid_with(plan, |_| None::<&str>)
 }
@@ -46,6 +48,9 @@ pub fn mermaid_with<S: Into<String>>(plan: &SagaPlan, word: impl Fn(StepIx) -> O
         }
         classes.extend(class.map(|class| (ix, class)));
     }
+    for (at, branch) in plan.branches.iter().enumerate() {
+        let _ = writeln!(out, "    b{at}{{\"{}?\"}}", branch.name);
+    }
     for edge in edges(plan) {
         let arrow = match edge.kind {
             EdgeKind::Data => "-->",
@@ -53,6 +58,17 @@ pub fn mermaid_with<S: Into<String>>(plan: &SagaPlan, word: impl Fn(StepIx) -> O
             EdgeKind::Barrier => "==>",
         };
         let _ = writeln!(out, "    s{} {arrow} s{}", edge.from.0, edge.to.0);
+    }
+    for decision in decisions(plan) {
+        let _ = match decision {
+            Decision::Waits(step, branch) => writeln!(out, "    s{} --> b{}", step.0, branch.0),
+            Decision::Leads(side, To::Step(step)) => {
+                writeln!(out, "    b{} -->|{}| s{}", side.branch.0, yes(side), step.0)
+            }
+            Decision::Leads(side, To::Branch(inner)) => {
+                writeln!(out, "    b{} -->|{}| b{}", side.branch.0, yes(side), inner.0)
+            }
+        };
     }
     for (ix, class) in &classes {
         let _ = writeln!(out, "    class s{} {class}", ix.0);
@@ -77,6 +93,9 @@ pub fn dot(plan: &SagaPlan) -> String {
         };
         let _ = writeln!(out, "    s{} [label=\"{}\"{style}];", ix.0, marked(plan, ix));
     }
+    for (at, branch) in plan.branches.iter().enumerate() {
+        let _ = writeln!(out, "    b{at} [label=\"{}?\", shape=diamond];", branch.name);
+    }
     for edge in edges(plan) {
         let style = match edge.kind {
             EdgeKind::Data => "",
@@ -84,6 +103,17 @@ pub fn dot(plan: &SagaPlan) -> String {
             EdgeKind::Barrier => " [penwidth=3]",
         };
         let _ = writeln!(out, "    s{} -> s{}{style};", edge.from.0, edge.to.0);
+    }
+    for decision in decisions(plan) {
+        let _ = match decision {
+            Decision::Waits(step, branch) => writeln!(out, "    s{} -> b{};", step.0, branch.0),
+            Decision::Leads(side, To::Step(step)) => {
+                writeln!(out, "    b{} -> s{} [label={}];", side.branch.0, step.0, yes(side))
+            }
+            Decision::Leads(side, To::Branch(inner)) => {
+                writeln!(out, "    b{} -> b{} [label={}];", side.branch.0, inner.0, yes(side))
+            }
+        };
     }
     out.push_str("}\n");
     out
@@ -103,11 +133,12 @@ const STYLES: [(&str, &str); 10] = [
     ("skipped", "fill:#f0f0f0"),
 ];
 
-/// The step's name, with a mark when it has a compensation.
+/// The step's name, with marks when it has a compensation and when it stands in a branch.
 fn marked(plan: &SagaPlan, ix: StepIx) -> String {
     let step = plan.step(ix);
-    let mark = if step.undo.is_some() { " ↺" } else { "" };
-    format!("{}{mark}", step.name)
+    let undo = if step.undo.is_some() { " ↺" } else { "" };
+    let branch = if plan.graph.place(ix).is_some() { " ?" } else { "" };
+    format!("{}{undo}{branch}", step.name)
 }
 
 /// Text inside double quotes: names are harmless by themselves, words and workflow names may be anything.
@@ -145,16 +176,68 @@ fn edges(plan: &SagaPlan) -> Vec<Edge> {
     let mut all = Vec::new();
     for to in plan.indices() {
         let step = plan.step(to);
+        let data: Vec<StepIx> =
+            step.input.sources().iter().flat_map(|source| plan.outputs_of(*source)).collect();
         for &from in plan.graph.parents(to) {
-            let kind = if step.input.sources().contains(&Source::Step(from)) {
+            let kind = if data.contains(&from) {
                 EdgeKind::Data
             } else if step.after.contains(&from) {
                 EdgeKind::After
-            } else {
+            } else if plan.pivot == Some(from) || plan.pivot == Some(to) {
                 EdgeKind::Barrier
+            } else {
+                continue; // It waits for a decision, which is shown by itself.
             };
             if kind != EdgeKind::Barrier || is_needed(plan, from, to) {
                 all.push(Edge { from, to, kind });
+            }
+        }
+    }
+    all
+}
+
+/// A line to or from a decision.
+enum Decision {
+    /// The decision waits for a step.
+    Waits(StepIx, BranchIx),
+    /// One side begins so.
+    Leads(Side, To),
+}
+
+/// Where a decision leads.
+enum To {
+    Step(StepIx),
+    Branch(BranchIx),
+}
+
+fn yes(side: Side) -> &'static str {
+    if side.taken { "yes" } else { "no" }
+}
+
+/// The lines of every decision: what it waits for, then where its sides begin.
+fn decisions(plan: &SagaPlan) -> Vec<Decision> {
+    let mut all = Vec::new();
+    for ix in plan.branch_indices() {
+        let branch = plan.branch(ix);
+        let given = branch.condition.sources().iter().flat_map(|source| plan.outputs_of(*source));
+        let mut waits: Vec<StepIx> = given.chain(branch.after.iter().copied()).collect();
+        if waits.is_empty() && branch.within.is_none() {
+            waits.extend(plan.graph.decision_parents(ix));
+        }
+        waits.sort_unstable();
+        waits.dedup();
+        all.extend(waits.into_iter().map(|step| Decision::Waits(step, ix)));
+        for taken in [true, false] {
+            let side = Side { branch: ix, taken };
+            let inside = |step: &StepIx| plan.steps_of(side).any(|of| of == *step);
+            let begins =
+                branch.side(taken).iter().filter(|step| !plan.graph.parents(**step).iter().any(inside));
+            all.extend(begins.map(|step| Decision::Leads(side, To::Step(*step))));
+            let inner = plan.branch_indices().filter(|inner| plan.branch(*inner).within == Some(side));
+            all.extend(inner.map(|inner| Decision::Leads(side, To::Branch(inner))));
+            if branch.gives.of(taken).is_none() {
+                let uses = |step: &StepIx| plan.step(*step).input.sources().contains(&Source::Branch(ix));
+                all.extend(plan.indices().filter(uses).map(|step| Decision::Leads(side, To::Step(step))));
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Who waits for whom: the DAG with the pivot's barrier edges in it.
+//! Who waits for whom: the DAG with the pivot's barrier edges in it, and those of the branches' decisions.
 
 use std::collections::HashSet;
 
 use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::branch::{self, BranchPlan, Edges, Side};
 use super::{Source, StepKind, StepPlan};
-use crate::id::StepIx;
+use crate::id::{BranchIx, StepIx};
 
 /// Direct dependencies in both directions, and an order that respects them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Graph {
     parents: Vec<Vec<StepIx>>,
     children: Vec<Vec<StepIx>>,
     order: Vec<StepIx>,
+    decisions: Vec<Vec<StepIx>>,
+    places: Vec<Option<Side>>,
 }
 
 /// What is wrong with a plan: the author's mistake, named.
@@ -57,16 +60,68 @@ pub enum PlanError {
         /// Where it must stand.
         place: &'static str,
     },
+    /// The journal speaks of branch names, and pictures show them beside those of steps.
+    #[error("`{0}` names a branch, and another branch or a step too")]
+    DuplicateBranch(String),
+    /// Branch names follow the rule of step names.
+    #[error("`{0}` is not a branch name: use 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`")]
+    BadBranchName(String),
+    /// A side without a step decides nothing.
+    #[error("the branch `{branch}` has {side}")]
+    EmptySide {
+        /// The branch.
+        branch: String,
+        /// Which side has none.
+        side: &'static str,
+    },
+    /// The point of no return cannot be optional.
+    #[error(
+        "the pivot `{step}` stands inside the branch `{branch}`: the point of no return cannot be skipped"
+    )]
+    PivotInBranch {
+        /// The pivot.
+        step: String,
+        /// The branch.
+        branch: String,
+    },
+    /// What is made inside a branch may never be made.
+    #[error(
+        "{user} uses `{of}`, which is made inside the branch `{branch}` and may never be: use what the branch \
+         gives"
+    )]
+    Leak {
+        /// Who uses it.
+        user: String,
+        /// What is used.
+        of: String,
+        /// Where it is made.
+        branch: String,
+    },
+    /// The branch does not fit into this plan. The authoring API cannot write such a one.
+    #[error("the branch `{branch}` {why}")]
+    BrokenBranch {
+        /// The branch.
+        branch: String,
+        /// What does not fit.
+        why: &'static str,
+    },
 }
 
 impl Graph {
-    /// Computes the graph of `steps`, whose order is the order of declaration.
-    pub(super) fn new(steps: &[StepPlan]) -> Result<Self, Vec<PlanError>> {
-        let mut errors = check_steps(steps);
+    /// Computes the graph of `steps` and `branches`, whose order is the order of declaration.
+    pub(super) fn new(
+        steps: &[StepPlan],
+        branches: &[BranchPlan],
+        result: Source,
+    ) -> Result<Self, Vec<PlanError>> {
+        let mut errors = check_steps(steps, branches.len());
+        errors.extend(branch::check(steps, branches, result));
         if !errors.is_empty() {
             return Err(errors);
         }
-        let parents = parents_of(steps);
+        let edges = Edges::of(steps, branches)?;
+        let places = branch::places(steps.len(), branches);
+        let parents = parents_of(steps, &edges, &places);
         let mut dag = DiGraph::<(), ()>::with_capacity(steps.len(), steps.len() * 2);
         let nodes: Vec<NodeIndex> = steps.iter().map(|_| dag.add_node(())).collect();
         for (child, its) in parents.iter().enumerate() {
@@ -87,7 +142,7 @@ impl Graph {
                 children[parent.0].push(StepIx(child));
             }
         }
-        Ok(Self { parents, children, order })
+        Ok(Self { parents, children, order, decisions: edges.decisions, places })
     }
 
     /// The steps that `step` waits for directly.
@@ -100,22 +155,30 @@ impl Graph {
         &self.children[step.0]
     }
 
+    /// The steps that the decision of `branch` waits for directly. The steps inside it wait for them too.
+    pub fn decision_parents(&self, branch: BranchIx) -> &[StepIx] {
+        &self.decisions[branch.0]
+    }
+
+    /// The innermost side of a branch that `step` stands in.
+    pub fn place(&self, step: StepIx) -> Option<Side> {
+        self.places[step.0]
+    }
+
     /// All steps, each after everything it waits for.
     pub fn order(&self) -> &[StepIx] {
         &self.order
     }
 }
 
-/// Direct dependencies: data, `.after`, and the barrier of the pivot.
-fn parents_of(steps: &[StepPlan]) -> Vec<Vec<StepIx>> {
+/// Direct dependencies: data, `.after`, the decision of the branch it stands in, and the barrier of the pivot.
+fn parents_of(steps: &[StepPlan], edges: &Edges<'_>, places: &[Option<Side>]) -> Vec<Vec<StepIx>> {
     let pivot = steps.iter().position(|s| s.kind == StepKind::Pivot);
     let mut all = Vec::with_capacity(steps.len());
     for (ix, step) in steps.iter().enumerate() {
-        let data = step.input.sources().iter().filter_map(|source| match source {
-            Source::SagaInput => None,
-            Source::Step(of) => Some(*of),
-        });
-        let mut its: Vec<StepIx> = data.chain(step.after.iter().copied()).collect();
+        let data = step.input.sources().iter().flat_map(|source| edges.behind(*source));
+        let decision = places[ix].into_iter().flat_map(|side| &edges.decisions[side.branch.0]);
+        let mut its: Vec<StepIx> = data.chain(step.after.iter().chain(decision).copied()).collect();
         match pivot {
             Some(pivot) if ix == pivot => its.extend((0..ix).map(StepIx)),
             Some(pivot) if ix > pivot => its.push(StepIx(pivot)),
@@ -128,7 +191,7 @@ fn parents_of(steps: &[StepPlan]) -> Vec<Vec<StepIx>> {
     all
 }
 
-fn check_steps(steps: &[StepPlan]) -> Vec<PlanError> {
+fn check_steps(steps: &[StepPlan], branches: usize) -> Vec<PlanError> {
     let mut errors = Vec::new();
     if steps.is_empty() {
         errors.push(PlanError::Empty);
@@ -150,11 +213,13 @@ fn check_steps(steps: &[StepPlan]) -> Vec<PlanError> {
             }
             pivot_seen = true;
         }
-        let sources = step.input.sources().iter().filter_map(|s| match s {
-            Source::SagaInput => None,
-            Source::Step(of) => Some(of),
-        });
-        if sources.chain(&step.after).any(|of| of.0 >= steps.len()) {
+        let is_unknown = |source: &Source| match source {
+            Source::SagaInput => false,
+            Source::Step(of) => of.0 >= steps.len(),
+            Source::Branch(of) => of.0 >= branches,
+        };
+        let mut sources = step.input.sources().iter();
+        if sources.any(is_unknown) || step.after.iter().any(|of| of.0 >= steps.len()) {
             errors.push(PlanError::UnknownSource(name()));
         } else if step.after.contains(&StepIx(ix)) || step.input.sources().contains(&Source::Step(StepIx(ix)))
         {
@@ -180,7 +245,7 @@ fn check_kind(step: &StepPlan, pivot_seen: bool, has_pivot: bool) -> Option<Plan
     }
 }
 
-fn good_name(name: &str) -> bool {
+pub(super) fn good_name(name: &str) -> bool {
     (1..=100).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }

@@ -421,6 +421,7 @@ fn honest(trial: &Trial, failing: &str) -> Command {
             Task::Start { action, .. } => return Command::Begin { action, input: None },
             Task::Query { action, .. } => return Command::BeginQuery { action },
             Task::Tick => return Command::Tick,
+            Task::Decide { branch } => return Command::DecideBranch { branch, taken: true },
             Task::Stop { .. } => {}
         }
     }

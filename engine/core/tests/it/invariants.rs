@@ -4,18 +4,21 @@
 //! I1 no second transmission while an earlier one may have an effect, except a declared repeat · I2 a
 //! compensated saga undid everything once, in reverse · I3 a completed saga did everything and undid nothing ·
 //! I4 nothing is undone that never was, nothing begins after its compensation · I5 budgets, delays, deadlines ·
+//! A branch is decided once, and what stands in it begins on the side taken and not before ·
 //! I6 no gaps, times never decrease · I7 no limbo. And the agenda is honest: what it asks for can be done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use amends_core::agenda::{Agenda, Task, desk};
-use amends_core::event::{Finding, JournalEvent, Next, Recorded, StartCause, Transition};
+use amends_core::event::{FailureKind, Finding, JournalEvent, Next, Recorded, StartCause, Transition};
 use amends_core::machine::Command;
 use amends_core::plan::policy::upper;
-use amends_core::plan::{InDoubt, RetryPolicy, SagaPlan, Settle, StepKind, StepPlan};
+use amends_core::plan::{InDoubt, RetryPolicy, SagaPlan, Settle, Side, StepKind, StepPlan};
 use amends_core::state::{Phase, SettlePlan};
 use amends_core::{ActionId, SagaState, StepIx, Timestamp, agenda, decide};
+
+use crate::script::failure;
 
 type Held = Result<(), String>;
 
@@ -78,6 +81,8 @@ struct Ledger {
     pivot_done: bool,
     completed: bool,
     compensated: bool,
+    /// The branches that were decided.
+    sides: BTreeMap<String, bool>,
 }
 
 impl Ledger {
@@ -93,6 +98,11 @@ impl Ledger {
         )?;
         match event {
             JournalEvent::Claimed { .. } => self.orphan(plan),
+            JournalEvent::BranchDecided { branch, taken } => {
+                law(!self.turned, || format!("the branch {branch} was decided after the turn"))?;
+                let before = self.sides.insert(branch.clone(), *taken);
+                law(before.is_none(), || format!("the branch {branch} was decided twice"))?;
+            }
             JournalEvent::TurnedBack { .. } => {
                 law(!self.turned, || "the saga turned back twice".into())?;
                 law(!self.pivot_done, || "the saga turned back after its pivot".into())?;
@@ -178,6 +188,11 @@ impl Ledger {
         let undo_begun =
             self.accounts.get(&ActionId::compensation(id.step.clone())).is_some_and(|a| a.begun.is_some());
         let step = step_of(plan, id);
+        let on_its_side = |side: Side| self.sides.get(&*plan.branch(side.branch).name) == Some(&side.taken);
+        let ix = plan.find(&id.step).expect("journals name steps of their plan");
+        law(plan.sides_around(ix).all(on_its_side), || {
+            format!("{id} began before its branch was decided, or on the side not taken")
+        })?;
         if id.is_forward() {
             law(!undo_begun, || format!("I4: {id} began after its compensation"))?;
             law(cause == StartCause::Repeat || !(turned || wished), || {
@@ -273,9 +288,9 @@ impl Ledger {
             law(!self.turned, || "I3: completed after a turn".into())?;
             for step in &plan.steps {
                 let name = &step.name;
-                law(applied(&ActionId::forward(name.clone())).is_some(), || {
-                    format!("I3: {name} did not succeed")
-                })?;
+                let done = applied(&ActionId::forward(name.clone())).is_some();
+                let skipped = self.skips(plan, name);
+                law(done != skipped, || format!("I3: {name} did not succeed, or did on the side not taken"))?;
                 law(begun(&ActionId::compensation(name.clone())).is_none(), || {
                     format!("I3: {name} was undone")
                 })?;
@@ -307,6 +322,16 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+}
+
+impl Ledger {
+    /// Does a decision skip this step?
+    fn skips(&self, plan: &SagaPlan, step: &str) -> bool {
+        let ix = plan.find(step).expect("it is a step of the plan");
+        plan.sides_around(ix).any(|side| {
+            self.sides.get(&*plan.branch(side.branch).name).is_some_and(|taken| *taken != side.taken)
+        })
     }
 }
 
@@ -365,6 +390,20 @@ fn honest(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
         let command = match task {
             Task::Start { action, .. } => Command::Begin { action: action.clone(), input: None },
             Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
+            Task::Decide { branch } => {
+                let fails = Command::ConditionFailed {
+                    branch: branch.clone(),
+                    failure: failure(FailureKind::Persistent, "condition", &[]),
+                };
+                let no = Command::DecideBranch { branch: branch.clone(), taken: false };
+                for command in [fails, no] {
+                    let did = decide(plan, state, command, now);
+                    law(did.is_ok(), || {
+                        format!("the agenda asks for what cannot be done: {task:?}: {did:?}")
+                    })?;
+                }
+                Command::DecideBranch { branch: branch.clone(), taken: true }
+            }
             Task::Tick => Command::Tick,
             Task::Stop { action } => {
                 let running = state.action(plan, action).is_some_and(|a| a.running.is_some());

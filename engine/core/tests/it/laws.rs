@@ -1,4 +1,4 @@
-//! Chance writes plan and script: random graphs of at most eight steps, and a world that answers, crashes,
+//! Chance writes plan and script: random graphs of at most eight steps, some in branches, and a world that answers, crashes,
 //! ticks, cancels and lets time pass as it likes. [`Trial`] holds every transition against the laws; here is
 //! what must hold of the whole: once the world behaves, every saga ends. `PROPTEST_CASES=30000` for a long run.
 
@@ -10,6 +10,7 @@ use amends_core::{ActionId, Incarnation, Json, OperationId, agenda};
 use proptest::prelude::*;
 use uuid::Uuid;
 
+use crate::chance::plans;
 use crate::plan_text::plan;
 use crate::script::{Trial, failure, json, result};
 
@@ -47,66 +48,6 @@ proptest! {
     }
 }
 
-/// A plan as text.
-fn plans() -> impl Strategy<Value = String> {
-    let step = (any::<u8>(), 0..3usize, 0..3usize, any::<u8>(), any::<u8>(), any::<bool>());
-    let policies = (1..4u32, 0..4u32, 1..4u32, 0..3usize, any::<bool>(), any::<bool>());
-    (prop::collection::vec(step, 1..=8), any::<Option<prop::sample::Index>>(), policies).prop_map(
-        |(steps, pivot, (attempts, base, queries, give_up, turn_back, deadline))| {
-            let pivot = pivot.map(|at| at.index(steps.len()));
-            let mut text = String::new();
-            if deadline {
-                text += "deadline 40s\n";
-            }
-            for (ix, (kind, settle, undo, parents, contract, after)) in steps.into_iter().enumerate() {
-                text += &step_line(ix, pivot, kind, [settle, undo], parents, contract, after);
-            }
-            let give_up = ["10s", "60s", "1h"][give_up];
-            let exhausted = if turn_back { " exhausted=turn-back" } else { "" };
-            text += &format!("policy attempts={attempts} base={base}s cap=8s give-up={give_up}{exhausted}\n");
-            text += &format!("undo-policy attempts={attempts} base={base}s cap=8s give-up={give_up}\n");
-            text + &format!("query-policy queries={queries} base={base}s cap=8s\n")
-        },
-    )
-}
-
-fn step_line(
-    ix: usize,
-    pivot: Option<usize>,
-    kind: u8,
-    settles: [usize; 2],
-    parents: u8,
-    contract: u8,
-    after: bool,
-) -> String {
-    const SETTLES: [&str; 3] = ["by-query", "by-repeating", "by-operator"];
-    let names: Vec<String> =
-        (0..ix).filter(|of| parents & (1 << of) != 0).map(|of| format!("s{of}")).collect();
-    let (sources, after) = match (names.is_empty(), after) {
-        (true, _) => ("input".to_owned(), String::new()),
-        (false, true) => ("input".to_owned(), format!(" after={}", names.join(","))),
-        (false, false) => (names.join(","), String::new()),
-    };
-    let read = kind.is_multiple_of(5);
-    let word = match pivot {
-        Some(pivot) if pivot == ix => "pivot",
-        _ if read => "read",
-        Some(pivot) if pivot < ix => "retriable",
-        _ => "step",
-    };
-    let mut line = format!("{word} s{ix}({sources}){after}");
-    if word != "read" {
-        line += &format!(" {}", SETTLES[settles[0]]);
-        let stated = [(1, " window=5s"), (2, " retention=50s"), (4, " keeps-answers")];
-        line.extend(stated.iter().filter(|(bit, _)| contract & bit != 0).map(|(_, word)| *word));
-    }
-    if word == "step" {
-        line += &format!(" undo-{}", SETTLES[settles[1]]);
-        line += if contract & 8 != 0 { " fence" } else { "" };
-    }
-    line + "\n"
-}
-
 /// What the world may do next.
 enum Move {
     Obey(Command),
@@ -142,6 +83,13 @@ fn moves(trial: &Trial, detail: u32, line: usize) -> Vec<(u32, Move)> {
             },
             Task::Start { action, .. } => Command::Begin { action: action.clone(), input: None },
             Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
+            Task::Decide { branch } if detail.is_multiple_of(16) => Command::ConditionFailed {
+                branch: branch.clone(),
+                failure: failure(FailureKind::Persistent, "condition", &[]),
+            },
+            Task::Decide { branch } => {
+                Command::DecideBranch { branch: branch.clone(), taken: detail.is_multiple_of(2) }
+            }
             Task::Tick => Command::Tick,
             Task::Stop { .. } => continue,
         };
@@ -176,6 +124,10 @@ fn moves(trial: &Trial, detail: u32, line: usize) -> Vec<(u32, Move)> {
             accept(item.action, line, detail)
         };
         moves.push((3, Move::Obey(command)));
+    }
+    for branch in &trial.plan.branches {
+        let taken = detail.is_multiple_of(2);
+        moves.push((1, Move::Obey(Command::DecideBranch { branch: branch.name.clone(), taken })));
     }
     let incarnation = Incarnation(Uuid::from_u128(100 + line as u128));
     if detail.is_multiple_of(4) {
@@ -275,6 +227,9 @@ fn well(trial: &Trial, line: usize) -> Option<Command> {
         match task {
             Task::Start { action, .. } => return Some(Command::Begin { action, input: None }),
             Task::Query { action, .. } => return Some(Command::BeginQuery { action }),
+            Task::Decide { branch } => {
+                return Some(Command::DecideBranch { branch, taken: line.is_multiple_of(2) });
+            }
             Task::Tick => return Some(Command::Tick),
             Task::Stop { .. } => {}
         }

@@ -2,14 +2,16 @@
 //!
 //! [`plan_text`] reads a plan, [`script`] obeys a script line by line and holds every transition against the
 //! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule;
-//! [`laws`] lets chance write the scripts, [`journals`] replays what earlier versions wrote, [`format`] pins
+//! [`laws`] and [`chance`] let chance write plans and scripts, [`journals`] replays what earlier versions wrote, [`format`] pins
 //! how facts are spelled.
 
+mod chance;
 mod invariants;
 mod plan_text;
 mod script;
 mod story;
 
+mod branches;
 mod compensation;
 mod crash;
 mod deadlines;

@@ -8,6 +8,7 @@
 //! nothing undo:auth                        # the compensation answers NothingToUndo
 //! accepted auth · partial auth · fenced auth 1 · mismatch auth · stale undo:auth
 //! withdraw auth · input-fails auth
+//! decide gift yes · decide gift no · condition-fails gift
 //! query auth · query-fails auth
 //! found auth absent · applied · undone · nothing · refused · partial · in-progress · unclear · fenced 1
 //! tick · due                               # due = move the clock to the agenda's wake-up
@@ -203,6 +204,11 @@ impl Trial {
                 return Command::Claim { incarnation: Incarnation(Uuid::from_u128(self.incarnations)) };
             }
             "cancel" => return Command::Cancel(operation(args[0])),
+            "decide" => return Command::DecideBranch { branch: args[0].into(), taken: args[1] == "yes" },
+            "condition-fails" => {
+                let failure = failure(FailureKind::Persistent, "condition", &[]);
+                return Command::ConditionFailed { branch: args[0].into(), failure };
+            }
             _ => {}
         }
         let (action, attempt) = action(args[0]);

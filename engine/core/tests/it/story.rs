@@ -25,6 +25,7 @@ pub(crate) fn fact(event: &JournalEvent) -> String {
     match event {
         JournalEvent::SagaStarted(_) => "saga started".into(),
         JournalEvent::Claimed { .. } => "claimed".into(),
+        JournalEvent::BranchDecided { branch, taken } => format!("branch {branch}: {}", yes(*taken)),
         JournalEvent::TurnedBack { reason } => format!("turned back: {}", turn(reason)),
         JournalEvent::WishRecorded { operation, reason } => {
             let of = operation.as_ref().map_or("time".to_owned(), ToString::to_string);
@@ -131,6 +132,10 @@ pub(crate) fn desks(plan: &SagaPlan, state: &SagaState) -> String {
     desk(plan, state).iter().map(|item| format!("  desk: {}\n", item_line(item))).collect()
 }
 
+fn yes(taken: bool) -> &'static str {
+    if taken { "yes" } else { "no" }
+}
+
 fn item_line(item: &DeskItem) -> String {
     let mut text = format!(
         "{} on {}, {} since {}, attempts {}, effect {}",
@@ -164,6 +169,7 @@ fn task(task: &Task) -> String {
             format!("query {} ({query}){fence}", name(action))
         }
         Task::Stop { action } => format!("stop {}", name(action)),
+        Task::Decide { branch } => format!("decide {branch}"),
         Task::Tick => "tick".into(),
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use amends_core::StepIx;
 use amends_core::plan::{
-    Input, PlanError, QueryPolicy, RetryPolicy, SagaPlan, Schemas, Settle, Source, StepKind, StepPlan,
-    UndoPlan,
+    BranchPlan, Input, PlanError, QueryPolicy, RetryPolicy, SagaPlan, Schemas, Settle, Side, Source,
+    StepKind, StepPlan, UndoPlan,
 };
 
 use super::context::StepContext;
@@ -17,7 +17,7 @@ use super::erase::{self, Ask, Typed, Undoing};
 use super::error::StepError;
 use super::gives::Gives;
 use super::handle::{Handle, Origin};
-use super::node::Node;
+use super::node::{Condition, Node};
 use super::payload::{Never, Payload};
 use super::saga::Saga;
 use super::step::{AllowedIn, Compensate, NoEffect, NoEffectAtAll, Settles, SettlesUndo, Step, no_query};
@@ -69,13 +69,23 @@ pub struct SagaBuilder<I, P = BeforePivot> {
     id: u32,
     workflow: &'static str,
     version: u32,
-    steps: Vec<StepPlan>,
-    nodes: Vec<Arc<dyn Node>>,
-    timeouts: Vec<Option<Duration>>,
+    pub(super) declared: Declarations,
+    /// The side of a branch that is being declared.
+    pub(super) place: Option<Side>,
     deadline: Option<Duration>,
     defaults: Defaults,
-    problems: Vec<String>,
+    pub(super) problems: Vec<String>,
     of: PhantomData<fn(I) -> P>,
+}
+
+/// What was declared so far.
+#[derive(Default)]
+pub(super) struct Declarations {
+    pub(super) steps: Vec<StepPlan>,
+    nodes: Vec<Arc<dyn Node>>,
+    timeouts: Vec<Option<Duration>>,
+    pub(super) branches: Vec<BranchPlan>,
+    pub(super) conditions: Vec<Condition>,
 }
 
 #[derive(Clone, Copy)]
@@ -96,9 +106,8 @@ impl<I> SagaBuilder<I> {
             id,
             workflow,
             version,
-            steps: Vec::new(),
-            nodes: Vec::new(),
-            timeouts: Vec::new(),
+            declared: Declarations::default(),
+            place: None,
             deadline: None,
             defaults: Defaults { retry: "default", query: "default", compensation: "default" },
             problems: Vec::new(),
@@ -192,11 +201,9 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         H: Gives<S::Input>,
     {
         let handle = self.add(name, step, input, Declared::effect(StepKind::Pivot));
-        let Self { id, workflow, version, steps, nodes, timeouts, deadline, defaults, problems, of: _ } =
-            self;
+        let Self { id, workflow, version, declared, place, deadline, defaults, problems, of: _ } = self;
         let of = PhantomData;
-        let after =
-            SagaBuilder { id, workflow, version, steps, nodes, timeouts, deadline, defaults, problems, of };
+        let after = SagaBuilder { id, workflow, version, declared, place, deadline, defaults, problems, of };
         (handle, after)
     }
 
@@ -215,7 +222,8 @@ impl<I: Payload, P> SagaBuilder<I, P> {
     /// Checks the definition and computes its digest. `result` is what the saga gives.
     ///
     /// # Errors
-    /// All problems at once, by name: duplicate names, foreign handles, an empty saga, bad names.
+    /// All problems at once, by name: duplicate names, foreign handles and those that leak out of a branch, an
+    /// empty saga or side, bad names.
     pub fn finish<T: Payload>(self, result: Handle<T>) -> Result<Saga<I, T>, PlanErrors> {
         let mut problems = self.problems;
         let (workflow, version, schema) = (self.workflow, self.version, I::schema());
@@ -229,7 +237,8 @@ impl<I: Payload, P> SagaBuilder<I, P> {
             // A place in another plan: it must not be looked up in this one.
             source = Source::SagaInput;
         }
-        let planned = SagaPlan::new(workflow, version, schema, self.steps, source);
+        let Declarations { steps, nodes, timeouts, branches, conditions } = self.declared;
+        let planned = SagaPlan::branching(workflow, version, schema, steps, branches, source);
         let plan = match planned {
             Ok(plan) if problems.is_empty() => SagaPlan { deadline: self.deadline, ..plan },
             Ok(_) => return Err(PlanErrors { workflow: workflow.into(), problems }),
@@ -238,10 +247,10 @@ impl<I: Payload, P> SagaBuilder<I, P> {
                 return Err(PlanErrors { workflow: workflow.into(), problems });
             }
         };
-        Ok(Saga::new(plan, self.nodes, self.timeouts))
+        Ok(Saga::new(plan, nodes, conditions, timeouts))
     }
 
-    fn origin(&self, source: Source, name: &'static str) -> Origin {
+    pub(super) fn origin(&self, source: Source, name: &'static str) -> Origin {
         Origin { builder: self.id, source, name, workflow: self.workflow, version: self.version }
     }
 
@@ -250,23 +259,21 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         S: Step,
         H: Gives<S::Input>,
     {
-        let ix = StepIx(self.steps.len());
-        let sources = self.own(name, |to| input.sources(to));
-        let after = self.own(name, |to| input.waits(to));
-        let after = after.into_iter().filter_map(|source| match source {
-            Source::Step(ix) => Some(ix),
-            Source::SagaInput => None,
-        });
+        let ix = StepIx(self.declared.steps.len());
+        let user = format!("`{name}`");
+        let sources = self.own(&user, |to| input.sources(to));
+        let after = self.waits(&user, |to| input.waits(to));
         let settings = step.settings();
-        self.timeouts.push(settings.timeout);
+        self.declared.timeouts.push(settings.timeout);
+        self.stand(ix);
         let named = |own: Option<&str>, default: &str| own.unwrap_or(default).to_owned();
         let retry = named(settings.retry, self.defaults.retry);
         let query = named(settings.query, self.defaults.query);
         let compensation = named(settings.compensation, self.defaults.compensation);
-        self.steps.push(StepPlan {
+        self.declared.steps.push(StepPlan {
             name: name.into(),
             kind: declared.kind,
-            after: after.collect(),
+            after,
             input: if input.is_recorded() { Input::Recorded(sources) } else { Input::Shaped(sources) },
             settle: declared.settle,
             undo: declared.undo,
@@ -281,17 +288,17 @@ impl<I: Payload, P> SagaBuilder<I, P> {
             compensation: RetryPolicy { name: compensation, ..RetryPolicy::default() },
         });
         let Declared { ask, undoing, .. } = declared;
-        self.nodes.push(Arc::new(Typed { step: Arc::new(step), input: Box::new(input), ask, undo: undoing }));
+        let typed = Typed { step: Arc::new(step), input: Box::new(input), ask, undo: undoing };
+        self.declared.nodes.push(Arc::new(typed));
         Handle::new(self.origin(Source::Step(ix), name))
     }
 
     /// The sources of handles that belong to this builder; the others are problems.
-    fn own(&mut self, step: &str, collect: impl FnOnce(&mut Vec<Origin>)) -> Vec<Source> {
+    pub(super) fn own(&mut self, user: &str, collect: impl FnOnce(&mut Vec<Origin>)) -> Vec<Source> {
         let mut origins = Vec::new();
         collect(&mut origins);
         let (own, others): (Vec<_>, Vec<_>) = origins.into_iter().partition(|o| o.builder == self.id);
-        let of = format!("`{step}`");
-        self.problems.extend(others.into_iter().map(|origin| foreign(&of, origin)));
+        self.problems.extend(others.into_iter().map(|origin| foreign(user, origin)));
         own.into_iter().map(|origin| origin.source).collect()
     }
 }

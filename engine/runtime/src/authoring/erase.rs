@@ -1,6 +1,5 @@
 //! A typed step behind the worker's [`Node`]: one boxed future per attempt erases the rest.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use amends_core::Json;
@@ -11,7 +10,7 @@ use super::context::StepContext;
 use super::encode;
 use super::error::{Forward, Problem, QueryError, UndoFinding};
 use super::gives::Gives;
-use super::node::{BoxFuture, ForwardOutcome, InputProblem, Node, Prepared, Values};
+use super::node::{BoxFuture, ForwardOutcome, InputProblem, Node, Prepared, Values, caught};
 use super::payload::Payload;
 use super::step::{Asked, Compensate, Step};
 
@@ -50,11 +49,7 @@ impl<S: Step> Typed<S> {
 
     /// The author's functions are pure, but may panic: nothing was sent then.
     fn gather(&self, values: Values<'_>) -> Result<S::Input, InputProblem> {
-        catch_unwind(AssertUnwindSafe(|| self.input.gather(values))).unwrap_or_else(|panic| {
-            let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
-            let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Err(InputProblem { reason: format!("a function that shapes the input panicked: {words}") })
-        })
+        caught("a function that shapes the input", || self.input.gather(values))
     }
 }
 

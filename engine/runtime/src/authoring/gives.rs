@@ -41,7 +41,7 @@ impl<T: Payload> Gives<T> for Handle<T> {
     }
 
     fn gather(&self, from: Values<'_>) -> Result<T, InputProblem> {
-        from.of(self.origin.source)?.decode().map_err(|error| InputProblem {
+        T::recall(&from.of(self.origin.source)?).map_err(|error| InputProblem {
             reason: format!(
                 "the recorded value of `{}` is not a `{}`: {error}",
                 self.origin.name,

@@ -3,15 +3,17 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
 use amends_core::event::{Failure, Finding, Recorded};
 use amends_core::machine::Attempted;
 use amends_core::plan::Source;
+use amends_core::state::Given;
 use amends_core::{Json, SagaPlan, SagaState};
 
-use super::StepContext;
+use super::{Gives, StepContext};
 
 /// One boxed future per attempt erases the rest.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -23,6 +25,31 @@ pub struct Definition {
     pub plan: Arc<SagaPlan>,
     /// The code.
     pub nodes: Arc<[Arc<dyn Node>]>,
+    /// The conditions of its branches, in the plan's order.
+    pub conditions: Arc<[Condition]>,
+}
+
+/// The condition of a branch.
+pub type Condition = Arc<dyn Gives<bool>>;
+
+/// Does the condition hold? The author's functions are pure, but may panic: nothing was sent then.
+///
+/// # Errors
+/// When a value is missing, was omitted or does not decode, or a function of the author panicked.
+pub(crate) fn evaluate(condition: &Condition, values: Values<'_>) -> Result<bool, InputProblem> {
+    caught("the condition", || condition.gather(values))
+}
+
+/// What pure functions of an author give; a panic in one is a problem of the input.
+pub(crate) fn caught<T>(
+    what: &str,
+    gather: impl FnOnce() -> Result<T, InputProblem>,
+) -> Result<T, InputProblem> {
+    catch_unwind(AssertUnwindSafe(gather)).unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+        let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(InputProblem { reason: format!("{what} panicked: {words}") })
+    })
 }
 
 impl fmt::Debug for Definition {
@@ -58,23 +85,12 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The recorded text of `source`.
+    /// The recorded value of `source`.
     ///
     /// # Errors
-    /// When it is not there, or was omitted.
-    pub fn of(&self, source: Source) -> Result<&'a Json, InputProblem> {
-        let Source::Step(ix) = source else {
-            return Ok(&self.state.input);
-        };
-        let action = &self.state.step(ix).forward;
-        action.value().ok_or_else(|| {
-            let step = &self.plan.step(ix).name;
-            let reason = match action.omitted() {
-                Some(omitted) => format!("the result of `{step}` was not recorded ({})", omitted.reason),
-                None => format!("`{step}` has no result"),
-            };
-            InputProblem { reason }
-        })
+    /// When it is not there, or was omitted, or a branch is not decided.
+    pub fn of(&self, source: Source) -> Result<Given<'a>, InputProblem> {
+        self.state.given(self.plan, source).map_err(|missing| InputProblem { reason: missing.to_string() })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What may be kept in the journal.
 
+use amends_core::state::Given;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -31,6 +32,18 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn schema() -> String {
         Self::SCHEMA.to_owned()
     }
+
+    /// The value that was recorded, or that a branch gives. Not to be implemented by authors.
+    ///
+    /// # Errors
+    /// When it is not of this type; the answer names the place.
+    #[doc(hidden)]
+    fn recall(given: &Given<'_>) -> Result<Self, String> {
+        match given {
+            Given::Value(json) => json.decode().map_err(|error| error.to_string()),
+            Given::Present(_) | Given::Absent => Err("it is optional".to_owned()),
+        }
+    }
 }
 
 macro_rules! plain {
@@ -49,6 +62,15 @@ impl<T: Payload> Payload for Option<T> {
 
     fn schema() -> String {
         format!("optional({})", T::schema())
+    }
+
+    /// Whether a branch was taken is known from its decision, not from the JSON: `Some(())` is not `None`.
+    fn recall(given: &Given<'_>) -> Result<Self, String> {
+        match given {
+            Given::Value(json) => json.decode().map_err(|error| error.to_string()),
+            Given::Present(given) => T::recall(given).map(Some),
+            Given::Absent => Ok(None),
+        }
     }
 }
 

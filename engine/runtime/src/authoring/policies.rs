@@ -71,7 +71,8 @@ impl<I, O> Saga<I, O> {
         }
         check_place(&plan, &mut problems);
         if problems.is_empty() {
-            Ok(Definition { plan: Arc::new(plan), nodes: self.nodes.clone() })
+            let (nodes, conditions) = (self.nodes.clone(), self.conditions.clone());
+            Ok(Definition { plan: Arc::new(plan), nodes, conditions })
         } else {
             Err(RegistrationErrors { workflow: plan.workflow.to_string(), problems })
         }

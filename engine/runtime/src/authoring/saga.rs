@@ -7,19 +7,31 @@ use std::time::Duration;
 use amends_core::SagaPlan;
 use amends_core::plan::draw;
 
-use super::node::Node;
+use super::node::{Condition, Node};
 
 /// A workflow that takes an `I` and gives an `O`. Cheap to clone; register it with an engine.
 pub struct Saga<I, O> {
     pub(crate) plan: Arc<SagaPlan>,
     pub(crate) nodes: Arc<[Arc<dyn Node>]>,
+    pub(crate) conditions: Arc<[Condition]>,
     pub(crate) timeouts: Arc<[Option<Duration>]>,
     of: PhantomData<fn(I) -> O>,
 }
 
 impl<I, O> Saga<I, O> {
-    pub(crate) fn new(plan: SagaPlan, nodes: Vec<Arc<dyn Node>>, timeouts: Vec<Option<Duration>>) -> Self {
-        Self { plan: Arc::new(plan), nodes: nodes.into(), timeouts: timeouts.into(), of: PhantomData }
+    pub(crate) fn new(
+        plan: SagaPlan,
+        nodes: Vec<Arc<dyn Node>>,
+        conditions: Vec<Condition>,
+        timeouts: Vec<Option<Duration>>,
+    ) -> Self {
+        Self {
+            plan: Arc::new(plan),
+            nodes: nodes.into(),
+            conditions: conditions.into(),
+            timeouts: timeouts.into(),
+            of: PhantomData,
+        }
     }
 
     /// Its shape. Policy numbers are filled in at registration.
@@ -53,6 +65,7 @@ impl<I, O> Clone for Saga<I, O> {
         Self {
             plan: self.plan.clone(),
             nodes: self.nodes.clone(),
+            conditions: self.conditions.clone(),
             timeouts: self.timeouts.clone(),
             of: PhantomData,
         }

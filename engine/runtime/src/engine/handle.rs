@@ -3,10 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use amends_core::event::{Answer, Omitted, Recorded, TurnReason};
+use amends_core::event::{Answer, Omitted, TurnReason};
 use amends_core::machine::{Command, Operation};
-use amends_core::plan::Source;
-use amends_core::state::Phase;
+use amends_core::state::{Missing, Phase};
 use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
@@ -167,17 +166,14 @@ impl<O: DeserializeOwned> SagaHandle<O> {
     }
 
     fn result(&self, state: &SagaState) -> Result<O, OutcomeError> {
-        let json = match self.definition.plan.result {
-            Source::SagaInput => &state.input,
-            Source::Step(ix) => match &state.step(ix).forward.output {
-                Some(Recorded::Value(value)) => value,
-                Some(Recorded::Omitted(omitted)) => return Err(OutcomeError::Unrecorded(omitted.clone())),
-                None => {
-                    let reason = "the step was skipped".to_owned();
-                    return Err(OutcomeError::Unrecorded(Omitted { reason, digest: None, size: 0 }));
-                }
-            },
-        };
-        json.decode().map_err(|error| OutcomeError::Undecodable(error.to_string()))
+        let plan = &self.definition.plan;
+        let given = state.given(plan, plan.result).map_err(|missing| match missing {
+            Missing::Omitted { omitted, .. } => OutcomeError::Unrecorded(omitted.clone()),
+            Missing::NoResult { .. } | Missing::Undecided { .. } => {
+                let reason = "the step was skipped".to_owned();
+                OutcomeError::Unrecorded(Omitted { reason, digest: None, size: 0 })
+            }
+        })?;
+        given.json().decode().map_err(|error| OutcomeError::Undecodable(error.to_string()))
     }
 }

@@ -16,8 +16,10 @@ pub(super) fn mermaid(plan: &SagaPlan, state: &SagaState) -> String {
             StepKind::Read => ("([", "])"),
             StepKind::Compensated | StepKind::Retriable => ("[", "]"),
         };
-        let _ =
-            writeln!(text, "  s{}{open}\"{}<br/>{}\"{close}:::{}", ix.0, step.name, standing(at), class(at));
+        let (name, standing, class) = (&step.name, standing(at), class(at));
+        let side = side(plan, ix);
+        let side = if side.is_empty() { side } else { format!("<br/>{}", side.trim_start()) };
+        let _ = writeln!(text, "  s{}{open}\"{name}<br/>{standing}{side}\"{close}:::{class}", ix.0);
     }
     for ix in plan.indices() {
         for parent in drawn_parents(plan, ix) {
@@ -51,9 +53,18 @@ pub(super) fn text(plan: &SagaPlan, state: &SagaState) -> String {
         let after =
             if parents.is_empty() { String::new() } else { format!("  after {}", parents.join(", ")) };
         let pivot = if step.kind == StepKind::Pivot { "  pivot" } else { "" };
-        let _ = writeln!(text, "{} {:width$}  {}{pivot}{after}", mark(at), step.name, standing(at));
+        let side = side(plan, ix);
+        let _ = writeln!(text, "{} {:width$}  {}{pivot}{after}{side}", mark(at), step.name, standing(at));
     }
     text
+}
+
+/// `  if gift-wrap`, for a step that stands in a branch.
+fn side(plan: &SagaPlan, ix: StepIx) -> String {
+    plan.graph.place(ix).map_or(String::new(), |side| {
+        let word = if side.taken { "if" } else { "unless" };
+        format!("  {word} {}", plan.branch(side.branch).name)
+    })
 }
 
 /// The parents without those that another parent waits for: what is drawn, not what holds.

@@ -104,6 +104,9 @@ fn of_saga(event: &JournalEvent) -> String {
             format!("{} {} started for {}", started.workflow, started.version, started.key)
         }
         JournalEvent::Claimed { .. } => "taken over by another process".to_owned(),
+        JournalEvent::BranchDecided { branch, taken } => {
+            format!("branch {branch}: {}", if *taken { "yes" } else { "no" })
+        }
         JournalEvent::TurnedBack { reason } => format!("turned back ({})", reason_text(reason)),
         JournalEvent::WishRecorded { reason, .. } => {
             format!("asked to turn back ({}); the pivot decides", reason_text(reason))

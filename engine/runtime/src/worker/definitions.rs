@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use amends_core::SagaPlan;
 
-use crate::authoring::{Definition, Node};
+use crate::authoring::{Condition, Definition, Node};
 use crate::ports::DefinitionRef;
 
 /// A registered definition, with the reference that stores know it by.
 pub(crate) struct Registered {
     pub(crate) plan: Arc<SagaPlan>,
     pub(crate) nodes: Arc<[Arc<dyn Node>]>,
+    pub(crate) conditions: Arc<[Condition]>,
     pub(crate) reference: DefinitionRef,
 }
 
@@ -27,7 +28,8 @@ impl Definitions {
         let plan = definition.plan.clone();
         let reference =
             DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
-        let registered = Arc::new(Registered { plan, nodes: definition.nodes.clone(), reference });
+        let (nodes, conditions) = (definition.nodes.clone(), definition.conditions.clone());
+        let registered = Arc::new(Registered { plan, nodes, conditions, reference });
         let name = (registered.reference.workflow.clone(), registered.reference.version);
         match self.by_name.get(&name) {
             Some(standing) if standing.reference != registered.reference => Err(standing.clone()),

@@ -16,7 +16,7 @@ use super::active::{Active, Effects, Input, Reply, Send, Sent};
 use super::announce::{self, Notice};
 use super::permits::Permits;
 use super::rows::DeskChange;
-use crate::authoring::{InputProblem, Prepared, Values};
+use crate::authoring::{InputProblem, Prepared, Values, evaluate};
 use crate::engine::OperateError;
 use crate::ports::{Commit, JournalRow, Release};
 
@@ -169,6 +169,16 @@ impl Decided {
     fn obey(&mut self, active: &mut Active, bench: &mut Bench<'_>, task: &Task) -> bool {
         match task {
             Task::Tick => self.decide(active, Command::Tick).unwrap_or(false),
+            Task::Decide { branch } => {
+                let command = match condition(active, branch) {
+                    Ok(taken) => Command::DecideBranch { branch: branch.clone(), taken },
+                    Err(problem) => {
+                        let failure = input_failure(&problem, "condition");
+                        Command::ConditionFailed { branch: branch.clone(), failure }
+                    }
+                };
+                self.decide(active, command).unwrap_or(false)
+            }
             Task::Stop { action } => {
                 self.stops.push(action.clone());
                 false
@@ -201,11 +211,11 @@ impl Decided {
                 return self.keep_or_give_back(active, bench, began, action, what, input);
             }
             (Err(problem), Sent::Attempt(_)) => {
-                let failure = input_failure(&problem);
+                let failure = input_failure(&problem, "input");
                 self.decide(active, Command::InputFailed { action: action.clone(), failure }).unwrap_or(false)
             }
             (Err(problem), Sent::Query { query, .. }) => {
-                let failure = input_failure(&problem);
+                let failure = input_failure(&problem, "input");
                 let began =
                     self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
                 let failed = Command::QueryFailed { action: action.clone(), query, failure };
@@ -247,12 +257,19 @@ fn prepare(active: &Active, action: &ActionId) -> Result<Prepared, InputProblem>
     active.definition.nodes[ix.0].prepare(values, active.state.step(ix).shaped.as_ref())
 }
 
-fn input_failure(problem: &InputProblem) -> Failure {
+/// Evaluates the author's condition.
+fn condition(active: &Active, branch: &str) -> Result<bool, InputProblem> {
+    let plan = &active.definition.plan;
+    let ix = plan.find_branch(branch).expect("the agenda names branches of its own plan");
+    evaluate(&active.definition.conditions[ix.0], Values { plan, state: &active.state })
+}
+
+fn input_failure(problem: &InputProblem, code: &str) -> Failure {
     Failure {
         kind: FailureKind::Persistent,
-        code: "input".to_owned(),
+        code: code.to_owned(),
         message: problem.to_string(),
-        rule: "input".to_owned(),
+        rule: code.to_owned(),
         classifier: "engine/1".to_owned(),
         hint: None,
     }

@@ -35,6 +35,7 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
         ended_at: None,
         at: Timestamp(0),
         steps: steps.collect(),
+        branches: Vec::new(),
         answers: Default::default(),
     }
 }

@@ -201,7 +201,7 @@ pub(crate) fn workflow(steps: Vec<Step>) -> Definition {
     let last = Source::Step(StepIx(steps.len() - 1));
     let plan = SagaPlan::new("w", 1, "input/1", plans.collect(), last).expect("the test's plan is sound");
     let nodes: Vec<Arc<dyn Node>> = steps.into_iter().map(|step| Arc::new(step) as Arc<dyn Node>).collect();
-    Definition { plan: Arc::new(plan), nodes: nodes.into() }
+    Definition { plan: Arc::new(plan), nodes: nodes.into(), conditions: Arc::new([]) }
 }
 
 /// Four steps in a row: `a`, `b`, `c`, `d`.

@@ -27,6 +27,7 @@ pub(crate) fn intercepted(definition: &Definition, faults: &Faults) -> Definitio
     Definition {
         plan: definition.plan.clone(),
         nodes: definition.nodes.iter().enumerate().map(in_front).collect(),
+        conditions: definition.conditions.clone(),
     }
 }
 

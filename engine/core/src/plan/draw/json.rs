@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::plan::{InDoubt, Input, SagaPlan, Source, StepPlan};
+use crate::id::{BranchIx, StepIx};
+use crate::plan::{InDoubt, Input, SagaPlan, StepPlan};
 
 /// The plan as JSON, indented, with its keys in a fixed order.
 ///
@@ -19,10 +20,11 @@ pub fn json(plan: &SagaPlan) -> String {
         version: plan.version,
         digest: plan.digest.to_string(),
         input: &plan.input_schema,
-        result: source(plan, plan.result),
+        result: plan.source_name(plan.result),
         pivot: plan.pivot.map(|ix| &*plan.step(ix).name),
         deadline_ms: plan.deadline.map(millis),
         steps: plan.steps.iter().enumerate().map(|(ix, step)| StepView::of(plan, ix, step)).collect(),
+        branches: plan.branch_indices().map(|ix| BranchView::of(plan, ix)).collect(),
     };
     serde_json::to_string_pretty(&view).expect("strings, numbers and lists are always JSON")
 }
@@ -39,6 +41,35 @@ struct PlanView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
     steps: Vec<StepView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    branches: Vec<BranchView<'a>>,
+}
+
+#[derive(Serialize)]
+struct BranchView<'a> {
+    name: &'a str,
+    /// `when`: it gives its value or nothing; `either`: it gives the value of the side taken.
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<WithinView<'a>>,
+    condition: InputView<'a>,
+    waits_for: Vec<&'a str>,
+    taken: SideView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    otherwise: Option<SideView<'a>>,
+    schema: &'a str,
+}
+
+#[derive(Serialize)]
+struct WithinView<'a> {
+    branch: &'a str,
+    taken: bool,
+}
+
+#[derive(Serialize)]
+struct SideView<'a> {
+    steps: Vec<&'a str>,
+    gives: &'a str,
 }
 
 #[derive(Serialize)]
@@ -93,16 +124,45 @@ struct ContractView<'a> {
     dependency: Option<&'a str>,
 }
 
+impl<'a> BranchView<'a> {
+    fn of(plan: &'a SagaPlan, ix: BranchIx) -> Self {
+        let branch = plan.branch(ix);
+        let names = |steps: &[StepIx]| steps.iter().map(|&step| &*plan.step(step).name).collect();
+        let side = |taken| {
+            let gives = branch.gives.of(taken)?;
+            Some(SideView { steps: names(branch.side(taken)), gives: plan.source_name(gives) })
+        };
+        Self {
+            name: &branch.name,
+            kind: branch.gives.word(),
+            within: branch
+                .within
+                .map(|side| WithinView { branch: &plan.branch(side.branch).name, taken: side.taken }),
+            condition: InputView::of(plan, &branch.condition),
+            waits_for: names(plan.graph.decision_parents(ix)),
+            taken: side(true).expect("the first side of a branch always gives something"),
+            otherwise: side(false),
+            schema: &branch.schema,
+        }
+    }
+}
+
+impl<'a> InputView<'a> {
+    fn of(plan: &'a SagaPlan, input: &'a Input) -> Self {
+        Self {
+            shaped: matches!(input, Input::Shaped(_)),
+            sources: input.sources().iter().map(|&of| plan.source_name(of)).collect(),
+        }
+    }
+}
+
 impl<'a> StepView<'a> {
     fn of(plan: &'a SagaPlan, ix: usize, step: &'a StepPlan) -> Self {
-        let parents = plan.graph.parents(crate::id::StepIx(ix));
+        let parents = plan.graph.parents(StepIx(ix));
         Self {
             name: &step.name,
             kind: step.kind.word(),
-            input: InputView {
-                shaped: matches!(step.input, Input::Shaped(_)),
-                sources: step.input.sources().iter().map(|&of| source(plan, of)).collect(),
-            },
+            input: InputView::of(plan, &step.input),
             waits_for: parents.iter().map(|&parent| &*plan.step(parent).name).collect(),
             settle: step.settle.word(),
             compensation: step.undo.map(|undo| UndoView {
@@ -126,14 +186,6 @@ impl<'a> StepView<'a> {
                 dependency: step.contract.dependency.as_deref(),
             },
         }
-    }
-}
-
-/// `input` is the saga's own input; anything else is a step's name.
-fn source(plan: &SagaPlan, of: Source) -> &str {
-    match of {
-        Source::SagaInput => "input",
-        Source::Step(ix) => &plan.step(ix).name,
     }
 }
 

@@ -50,11 +50,27 @@ fn legend(plan: &SagaPlan, out: &mut String) {
         (plan.steps.iter().any(|step| step.undo.is_some()), "↺ has a compensation"),
         (has(StepKind::Pivot), "═ pivot: no way back"),
         (has(StepKind::Read), "╌ read"),
+        (!plan.branches.is_empty(), "? in a branch"),
     ];
     let notes: Vec<&str> = notes.iter().filter(|(used, _)| *used).map(|(_, note)| *note).collect();
     if !notes.is_empty() {
         out.push('\n');
         out.push_str(&notes.join("   "));
+        out.push('\n');
+    }
+    for branch in &plan.branches {
+        let names = |steps: &[StepIx]| {
+            let names: Vec<&str> = steps.iter().map(|step| &*plan.step(*step).name).collect();
+            names.join(", ")
+        };
+        let within = branch.within.map(|side| {
+            let word = if side.taken { "if" } else { "unless" };
+            format!("{word} {}, ", plan.branch(side.branch).name)
+        });
+        out.push_str(&format!("{}if {}: {}", within.unwrap_or_default(), branch.name, names(&branch.taken)));
+        if branch.gives.of(false).is_some() {
+            out.push_str(&format!("; otherwise {}", names(&branch.otherwise)));
+        }
         out.push('\n');
     }
 }
