@@ -233,7 +233,10 @@ fn decisions(plan: &SagaPlan) -> Vec<Decision> {
             let begins =
                 branch.side(taken).iter().filter(|step| !plan.graph.parents(**step).iter().any(inside));
             all.extend(begins.map(|step| Decision::Leads(side, To::Step(*step))));
-            let inner = plan.branch_indices().filter(|inner| plan.branch(*inner).within == Some(side));
+            let inner = plan.branch_indices().filter(|inner| {
+                let waits = plan.graph.decision_parents(*inner).iter().any(inside);
+                plan.branch(*inner).within == Some(side) && !waits
+            });
             all.extend(inner.map(|inner| Decision::Leads(side, To::Branch(inner))));
             if branch.gives.of(taken).is_none() {
                 let uses = |step: &StepIx| plan.step(*step).input.sources().contains(&Source::Branch(ix));

@@ -1,8 +1,9 @@
 //! Branches: decided once, and what follows from the side that is not taken.
 
+use amends_core::plan::draw;
 use expect_test::{Expect, expect};
 
-use crate::plan_text::try_plan;
+use crate::plan_text::{plan, try_plan};
 use crate::script::{check, play};
 
 /// The words of a wrong plan.
@@ -532,4 +533,274 @@ fn branches_that_wait_for_each_other_are_refused() {
             `y` waits for itself through other steps
         "#]],
     );
+}
+
+/// A branch in a branch, on both sides of the pivot.
+const PARCEL: &str = "
+    workflow parcel v2
+    read rate(input)
+    either carrier(rate) shaped
+    step book-express(rate) by-query if=carrier
+    step book-bulk(input) by-query unless=carrier
+    when insured(book-bulk) unless=carrier
+    step insure(book-bulk) by-repeating if=insured
+    pivot pay(carrier) by-query
+    when note(input) after=rate
+    retriable write-note(pay) by-repeating if=note
+    read receipt(pay,note)
+";
+
+#[test]
+fn branches_are_in_the_shape_that_may_not_change() {
+    let plan = plan(PARCEL);
+    let shape = amends_core::plan::digest::shape(&plan);
+    let branches = shape.lines().skip_while(|line| !line.starts_with("either"));
+    let text: Vec<&str> = branches.collect();
+    expect![[r#"
+        either carrier: 
+          condition shaped [rate]
+          taken [book-express] gives book-express
+          otherwise [book-bulk] gives book-bulk
+          waits for [rate]
+        when insured: 
+          within carrier otherwise
+          condition recorded [book-bulk]
+          taken [insure] gives insure
+          waits for [rate, book-bulk]
+        when note: 
+          condition recorded [input]
+          taken [write-note] gives write-note
+          waits for [rate, pay]
+        result receipt
+    "#]]
+    .assert_eq(&(text.join("\n") + "\n"));
+    expect!["1d1d9a73fc1fab955fc49d0aa7db798229c88255911f3a53d8df4a59ab17d7c4"]
+        .assert_eq(&plan.digest.to_string());
+}
+
+#[test]
+fn another_side_another_condition_or_another_gift_is_another_shape() {
+    let changed = [
+        (
+            "side",
+            PARCEL.replace(
+                "insure(book-bulk) by-repeating if=insured",
+                "insure(input) by-repeating unless=carrier",
+            ),
+        ),
+        ("condition", PARCEL.replace("when note(input)", "when note(rate)")),
+        ("shaped", PARCEL.replace("when note(input)", "when note(input) shaped")),
+        (
+            "gift",
+            PARCEL.replace(
+                "either carrier(rate) shaped",
+                "either carrier(rate) shaped gives=book-express,input",
+            ),
+        ),
+        ("order", PARCEL.replace(" after=rate", "")),
+        ("name", PARCEL.replace("note", "card")),
+    ];
+    let plain = plan(PARCEL).digest;
+    let mut seen = std::collections::BTreeSet::from([plain.to_string()]);
+    for (what, text) in changed {
+        let text =
+            if what == "side" { text.replace("when insured(book-bulk) unless=carrier", "") } else { text };
+        assert!(seen.insert(plan(&text).digest.to_string()), "{what}");
+    }
+}
+
+#[test]
+fn a_branch_as_mermaid() {
+    expect![[r#"
+        flowchart LR
+            s0(["rate"])
+            s1["book-express ↺ ?"]
+            s2["book-bulk ↺ ?"]
+            s3["insure ↺ ?"]
+            s4{{"pay"}}
+            s5["write-note ?"]
+            s6(["receipt"])
+            b0{"carrier?"}
+            b1{"insured?"}
+            b2{"note?"}
+            s0 --> s1
+            s2 --> s3
+            s1 --> s4
+            s2 --> s4
+            s3 ==> s4
+            s4 --> s5
+            s4 --> s6
+            s5 --> s6
+            s0 --> b0
+            b0 -->|yes| s1
+            b0 -->|no| s2
+            s2 --> b1
+            b1 -->|yes| s3
+            s0 --> b2
+            b2 -->|yes| s5
+            b2 -->|no| s6
+            class s0 read
+            class s4 pivot
+            class s6 read
+            classDef pivot stroke-width:3px
+            classDef read stroke-dasharray:4 3
+    "#]]
+    .assert_eq(&draw::mermaid(&plan(PARCEL)));
+}
+
+#[test]
+fn a_branch_as_dot() {
+    expect![[r#"
+        digraph "parcel 2" {
+            rankdir=LR;
+            node [shape=box];
+            s0 [label="rate", style="rounded,dashed"];
+            s1 [label="book-express ↺ ?"];
+            s2 [label="book-bulk ↺ ?"];
+            s3 [label="insure ↺ ?"];
+            s4 [label="pay", shape=hexagon, penwidth=3];
+            s5 [label="write-note ?"];
+            s6 [label="receipt", style="rounded,dashed"];
+            b0 [label="carrier?", shape=diamond];
+            b1 [label="insured?", shape=diamond];
+            b2 [label="note?", shape=diamond];
+            s0 -> s1;
+            s2 -> s3;
+            s1 -> s4;
+            s2 -> s4;
+            s3 -> s4 [penwidth=3];
+            s4 -> s5;
+            s4 -> s6;
+            s5 -> s6;
+            s0 -> b0;
+            b0 -> s1 [label=yes];
+            b0 -> s2 [label=no];
+            s2 -> b1;
+            b1 -> s3 [label=yes];
+            s0 -> b2;
+            b2 -> s5 [label=yes];
+            b2 -> s6 [label=no];
+        }
+    "#]]
+    .assert_eq(&draw::dot(&plan(PARCEL)));
+}
+
+#[test]
+fn a_branch_as_text() {
+    expect![[r#"
+                    ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮
+                    ╎       rate        ╎
+                    ╰╌╌╌╌╌╌╌╌╌┬╌╌╌╌╌╌╌╌╌╯
+                  ┌───────────┴───────────┐
+                  ▼                       ▼
+        ┌───────────────────┐   ┌───────────────────┐
+        │ book-express ↺ ?  │   │   book-bulk ↺ ?   │
+        └─────────┬─────────┘   └─────────┬─────────┘
+                  │                       ▼
+                  │             ┌───────────────────┐
+                  │             │    insure ↺ ?     │
+                  │             └─────────┬─────────┘
+                  └───────────┬───────────┘
+                              ▼
+                    ╔═══════════════════╗
+                    ║        pay        ║
+                    ╚═════════╤═════════╝
+                              ▼
+                    ┌───────────────────┐
+                    │   write-note ?    │
+                    └─────────┬─────────┘
+                              ▼
+                    ╭╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮
+                    ╎      receipt      ╎
+                    ╰╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╯
+
+        ↺ has a compensation   ═ pivot: no way back   ╌ read   ? in a branch
+        if carrier: book-express; otherwise book-bulk
+        unless carrier, if insured: insure
+        if note: write-note
+    "#]]
+    .assert_eq(&draw::text(&plan(PARCEL)));
+}
+
+#[test]
+fn a_branch_as_json() {
+    let json = draw::json(&plan(PARCEL));
+    let branches = json.split_once("\n  \"branches\"").expect("the branches stand last").1;
+    expect![[r#"
+        : [
+            {
+              "name": "carrier",
+              "kind": "either",
+              "condition": {
+                "shaped": true,
+                "sources": [
+                  "rate"
+                ]
+              },
+              "waits_for": [
+                "rate"
+              ],
+              "taken": {
+                "steps": [
+                  "book-express"
+                ],
+                "gives": "book-express"
+              },
+              "otherwise": {
+                "steps": [
+                  "book-bulk"
+                ],
+                "gives": "book-bulk"
+              },
+              "schema": ""
+            },
+            {
+              "name": "insured",
+              "kind": "when",
+              "within": {
+                "branch": "carrier",
+                "taken": false
+              },
+              "condition": {
+                "shaped": false,
+                "sources": [
+                  "book-bulk"
+                ]
+              },
+              "waits_for": [
+                "rate",
+                "book-bulk"
+              ],
+              "taken": {
+                "steps": [
+                  "insure"
+                ],
+                "gives": "insure"
+              },
+              "schema": ""
+            },
+            {
+              "name": "note",
+              "kind": "when",
+              "condition": {
+                "shaped": false,
+                "sources": [
+                  "input"
+                ]
+              },
+              "waits_for": [
+                "rate",
+                "pay"
+              ],
+              "taken": {
+                "steps": [
+                  "write-note"
+                ],
+                "gives": "write-note"
+              },
+              "schema": ""
+            }
+          ]
+        }"#]]
+    .assert_eq(branches);
 }

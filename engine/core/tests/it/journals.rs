@@ -127,6 +127,19 @@ const TURNING: &str = "
     query-policy queries=2 base=0s
 ";
 
+const BRANCHING: &str = "
+    step a(input) by-query
+    either side(a) shaped
+    step b(input) by-query if=side
+    when inner(b) if=side
+    step c(b) by-query if=inner
+    step d(input) by-query unless=side
+    pivot p(side) by-query
+    when told(a)
+    retriable e(p) by-query if=told
+    retriable f(p,told) by-query
+";
+
 /// Name, plan and script of every path that this machine walks.
 const PATHS: &[(&str, &str, &str)] = &[
     (
@@ -209,6 +222,21 @@ const PATHS: &[(&str, &str, &str)] = &[
         "crashed",
         ORDER,
         "begin check\n begin auth\n crash\n due\n run check\n begin reserve\n crash\n due\n begin auth\n due\n query reserve\n at 20s crash",
+    ),
+    (
+        "branches-taken",
+        BRANCHING,
+        "run a\n decide side yes\n run b\n decide inner yes\n run c\n run p\n decide told no\n run f",
+    ),
+    (
+        "branches-not-taken",
+        BRANCHING,
+        "run a\n decide side no\n crash\n begin d\n at 1s refuse d\n run undo:a",
+    ),
+    (
+        "branch-quarantined",
+        BRANCHING,
+        "run a\n condition-fails side\n at 60s resume b op1\n decide side no\n run d\n run p",
     ),
     ("withdrawn", ORDER, "begin check\n withdraw check\n crash\n run check"),
     ("not-yet", ORDER, "run check\n begin reserve\n accepted reserve\n begin auth\n mismatch auth"),
