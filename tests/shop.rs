@@ -105,13 +105,13 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  135  malformed  $.order.colour: unknown field `colour`, expected one of `order`, `customer`, `card`, `address`, `lines`, `total`
           line  154  malformed  $.order.total: duplicate key
           line  201  malformed  $.payment: the amount -5.00 EUR is not positive
-          line  213  malformed  $: expected value (column 1)
+          line  213  malformed  $: expected value (byte 1)
           line  245  malformed  $: more than one of `order`, `payment`, `refund`, `resume`, `cancel`
           line  248  malformed  $.order[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: nested deeper than 32
           line  255  malformed  $.order: missing field `customer`
-          line  294  malformed  $: trailing comma (column 122)
+          line  294  malformed  $: trailing comma (byte 122)
           line  299  malformed  $.resume.saga: `O-1001` names no saga; write workflow/key, as in order/O-1001
-          line  310  malformed  $.order.lines[0]: EOF while parsing a string (column 173)
+          line  310  malformed  $.order.lines[0]: EOF while parsing a string (byte 173)
           line  330  malformed  $.order.total.currency: unknown variant `EURO`, expected one of `EUR`, `USD`, `GBP`, `CHF`, `JPY`
           line  331  malformed  $.order: the quantity of `tea-assam` is zero
           line   39  conflict   payment/P-2007 was started with another input; it is untouched
@@ -208,11 +208,11 @@ fn a_bad_line_is_named_with_number_path_and_reason_and_the_rest_goes_on() {
     expect![[r#"
         LINES
         2 new · 0 duplicate · 0 conflict · 6 malformed · 0 by an operator
-          line    2  malformed  $: invalid UTF-8 at byte 24
+          line    2  malformed  $.order.order: invalid UTF-8 at byte 24
           line    3  malformed  $.order.customer: duplicate key
           line    4  malformed  $.order.total.minor: invalid type: floating point `25.0`, expected i64
           line    5  malformed  $: 65538 bytes are more than the 65536 of one document
-          line    6  malformed  $: nested deeper than 32
+          line    6  malformed  $[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: nested deeper than 32
           line    7  malformed  $: missing one of `order`, `payment`, `refund`, `resume`, `cancel`
 
     "#]]

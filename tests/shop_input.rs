@@ -17,62 +17,13 @@ fn refusal(document: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_plain_document_is_kept_as_the_text_that_came() {
-    let text = r#"{ "order": {"id":"O-1", "total": 1.50e1, "min": -9223372036854775808, "max": 18446744073709551615} }"#;
-    assert_eq!(admit(text.as_bytes()).unwrap().text(), text);
-}
-
-#[test]
-fn a_key_that_comes_twice_is_named_with_its_path() {
-    assert_eq!(refusal(r#"{"a":1,"a":1}"#), "$.a: duplicate key");
+fn a_line_is_held_against_the_rules_of_the_engine() {
     assert_eq!(
         refusal(r#"{"order":{"items":[{"n":1},{"n":1,"n":2}]}}"#),
         "$.order.items[1].n: duplicate key"
     );
-}
-
-#[test]
-fn an_escape_does_not_hide_a_duplicate_key() {
-    assert_eq!(refusal(r#"{"order":{"total":1,"tot\u0061l":2}}"#), "$.order.total: duplicate key");
-}
-
-#[test]
-fn bytes_that_are_no_text_are_refused() {
-    assert_eq!(refusal(b"{\"a\":\"\xff\"}"), "$: invalid UTF-8 at byte 7");
-    assert_eq!(refusal(b"{\"a\":\"\x00\"}"), "$: a NUL character at byte 7");
     assert_eq!(refusal(r#"{"a":["b","c\u0000"]}"#), "$.a[1]: the text holds a NUL character");
-    assert_eq!(refusal(r#"{"a":{"b\u0000":1}}"#), "$.a[\"b\\0\"]: a key holds a NUL character");
-}
-
-#[test]
-fn half_of_a_surrogate_pair_is_refused() {
-    let refused = refusal(r#"{"a":{"b":"\ud800"}}"#);
-    assert!(refused.starts_with("$.a.b: "), "{refused}");
-}
-
-#[test]
-fn syntax_errors_name_the_place_that_the_reader_reached() {
-    let cut = refusal(r#"{"order":{"items":[{"sku":"TEA"},{"sku":"#);
-    assert!(cut.starts_with("$.order.items[1].sku: ") && cut.contains("EOF"), "{cut}");
-    let comma = refusal(r#"{"order":{"id":"O-1",}}"#);
-    assert!(comma.starts_with("$.order") && comma.contains("trailing comma"), "{comma}");
-    let two = refusal(r#"{"a":1} {"b":2}"#);
-    assert!(two.starts_with('$') && two.contains("trailing characters"), "{two}");
-    assert!(refusal("").contains("EOF"));
-    assert!(refusal("order 17").starts_with("$: expected"));
-}
-
-#[test]
-fn numbers_that_do_not_survive_are_refused() {
-    assert_eq!(refusal(r#"[1e400]"#), "$[0]: the number 1e400 is beyond the range of a double");
-    assert_eq!(
-        refusal(r#"{"n":18446744073709551616}"#),
-        "$.n: the integer 18446744073709551616 is outside -2^63 to 2^64-1"
-    );
-    assert_eq!(
-        refusal(r#"{"n":-9223372036854775809}"#),
-        "$.n: the integer -9223372036854775809 is outside -2^63 to 2^64-1"
-    );
+    assert_eq!(refusal(r#"{"order":{"id":"O-1",}}"#), "$.order: trailing comma (byte 22)");
 }
 
 #[test]

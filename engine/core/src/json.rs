@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::admission::{self, Limits, Refused};
+
 /// A JSON document as the text that came: white space, key order and number spelling are kept.
 ///
 /// Cheap to clone. Equality is of the *text*; two documents that mean the same have the same
@@ -49,10 +51,10 @@ impl Json {
     /// are three values.
     ///
     /// # Errors
-    /// When the text is not a JSON document that a strict reader accepts (a duplicate key, for instance).
-    pub fn canonical_digest(&self) -> Result<[u8; 32], serde_json::Error> {
-        let mut canonical = String::with_capacity(self.text().len());
-        write_canonical(self.text(), &mut canonical)?;
+    /// When the text is not a JSON document that the strict reader of [`crate::admission`] accepts (a duplicate
+    /// key, for instance), whatever its size.
+    pub fn canonical_digest(&self) -> Result<[u8; 32], Refused> {
+        let canonical = admission::canonical(self.text(), Limits::NONE)?;
         Ok(Sha256::digest(canonical.as_bytes()).into())
     }
 }
@@ -95,75 +97,12 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Writes the canonical form of one document, recursively; depth is bounded by `serde_json` (128).
-fn write_canonical(text: &str, to: &mut String) -> Result<(), serde_json::Error> {
-    match text.as_bytes().first() {
-        Some(b'{') => {
-            let Members(mut members) = serde_json::from_str(text)?;
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            to.push('{');
-            for (n, (key, value)) in members.iter().enumerate() {
-                if n > 0 {
-                    to.push(',');
-                }
-                to.push_str(&serde_json::to_string(key)?);
-                to.push(':');
-                write_canonical(value.get(), to)?;
-            }
-            to.push('}');
-        }
-        Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            to.push('[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    to.push(',');
-                }
-                write_canonical(item.get(), to)?;
-            }
-            to.push(']');
-        }
-        Some(b'"') => to.push_str(&serde_json::to_string(&serde_json::from_str::<String>(text)?)?),
-        _ => to.push_str(text.trim()),
-    }
-    Ok(())
-}
-
-/// The members of one object in the order they came, refusing a key that comes twice.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members: Vec<(String, &'de RawValue)> = Vec::new();
-                let mut seen = std::collections::HashSet::new();
-                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    if !seen.insert(key.clone()) {
-                        return Err(serde::de::Error::custom(format_args!("duplicate key `{key}`")));
-                    }
-                    members.push((key, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn digest(text: &str) -> [u8; 32] {
-        Json::parse(text).and_then(|json| json.canonical_digest()).expect("the text is strict JSON")
+        Json::parse(text).expect("JSON").canonical_digest().expect("the text is strict JSON")
     }
 
     #[test]
@@ -180,7 +119,7 @@ mod tests {
     #[test]
     fn a_duplicate_key_has_no_canonical_form_even_when_escaped() {
         let twice = Json::parse(r#"{"o":{"amount":1,"amoun\u0074":2}}"#).expect("lenient syntax");
-        let error = twice.canonical_digest().expect_err("strict reading refuses it").to_string();
-        assert!(error.contains("duplicate key `amount`"), "{error}");
+        let refused = twice.canonical_digest().expect_err("strict reading refuses it");
+        assert_eq!(refused.to_string(), "$.o.amount: duplicate key");
     }
 }

@@ -19,7 +19,7 @@ pub use errors::{
 };
 pub use handle::{Outcome, SagaHandle};
 
-use crate::authoring::{Payload, Saga, unstorable};
+use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
     Clock as _, DefinitionRef, Fault, KEY_BYTES_MAX, SagaQuery, SagaRow, SagaStore, WorkItemRow,
 };
@@ -111,7 +111,7 @@ impl Engine {
         let reference =
             DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
         let definition = self.registered(&reference)?;
-        let input = Json::encode(&input).map_err(|error| SagaStartError::Input(error.to_string()))?;
+        let input = Json::encode(&input).map_err(|error| SagaStartError::Input(unwritable(&error)))?;
         self.start_registered(definition, key.as_ref(), input, options).await
     }
 
@@ -170,10 +170,10 @@ impl Engine {
                 format!("a key has 1 to {KEY_BYTES_MAX} bytes and no NUL, this one has {}", key.len());
             return Err(SagaStartError::Key(reason));
         }
-        if let Some(reason) = unstorable(input) {
-            return Err(SagaStartError::Input(reason));
+        if let Some(refused) = unstorable(input) {
+            return Err(SagaStartError::Input(refused));
         }
-        input.canonical_digest().map_err(|error| SagaStartError::Input(error.to_string()))
+        input.canonical_digest().map_err(SagaStartError::Input)
     }
 
     fn registered(&self, reference: &DefinitionRef) -> Result<Arc<Registered>, UnknownDefinition> {

@@ -2,8 +2,8 @@
 //!
 //! [`plan_text`] reads a plan, [`script`] obeys a script line by line and holds every transition against the
 //! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule;
-//! [`laws`] and [`chance`] let chance write plans and scripts, [`journals`] replays what earlier versions wrote, [`format`] pins
-//! how facts are spelled.
+//! [`laws`] and [`chance`] let chance write plans and scripts, [`journals`] replays what earlier versions wrote,
+//! [`format`] pins how facts are spelled, [`admission`] stands at the door.
 
 mod chance;
 mod invariants;
@@ -24,6 +24,7 @@ mod retry;
 mod turning;
 mod unknown;
 
+mod admission;
 mod format;
 mod journals;
 mod laws;

@@ -1,6 +1,7 @@
 //! From typed answers to what the journal keeps. "Cannot store the result" never becomes "the step failed".
 
 use amends_core::Json;
+use amends_core::admission::{self, Limits, Reason, Refused};
 use amends_core::event::{Failure, FailureKind, Finding as Found, Omitted, Recorded};
 use amends_core::machine::Attempted;
 use sha2::{Digest as _, Sha256};
@@ -8,57 +9,43 @@ use sha2::{Digest as _, Sha256};
 use super::error::{CompensationError, Finding, QueryError, StepError, Undo, UndoFinding};
 use super::payload::Payload;
 
-/// The largest payload that is kept: 1 MiB of JSON text, the default of the design's admission rules.
-pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+/// The largest payload that is kept, in bytes of JSON text.
+pub const PAYLOAD_BYTES_MAX: usize = Limits::DEFAULT.bytes_max;
 
 /// A value as it is recorded, or a marker in its place.
 pub(crate) fn recorded<T: Payload>(value: &T) -> Recorded {
-    let json = match Json::encode(value) {
-        Ok(json) => json,
+    match Json::encode(value) {
+        Ok(json) => storable(json),
         Err(error) => {
-            let reason = format!("cannot be written as JSON: {error}");
-            return Recorded::Omitted(Omitted { reason, digest: None, size: 0 });
+            let reason = unwritable(&error).to_string();
+            Recorded::Omitted(Omitted { reason, digest: None, size: 0 })
         }
-    };
-    storable(json)
+    }
 }
 
 /// A document as it is recorded, or a marker in its place.
 fn storable(json: Json) -> Recorded {
     match unstorable(&json) {
         None => Recorded::Value(json),
-        Some(reason) => Recorded::Omitted(omitted(reason, json.text())),
+        Some(refused) => Recorded::Omitted(omitted(refused.to_string(), json.text())),
     }
 }
 
-/// Why a document may not be kept, if it may not.
-pub(crate) fn unstorable(json: &Json) -> Option<String> {
-    let text = json.text();
-    if text.len() > PAYLOAD_BYTES_MAX {
-        return Some(format!("larger than {PAYLOAD_BYTES_MAX} bytes"));
-    }
-    has_nul(text).then(|| "holds a NUL character".to_owned())
+/// Why a document may not be kept, if it may not: the journal keeps what the door admits, so that whatever is
+/// kept can be a later step's input, and every store and reader takes it alike.
+pub(crate) fn unstorable(json: &Json) -> Option<Refused> {
+    admission::check(json, Limits::DEFAULT).err()
+}
+
+/// A value whose `Serialize` fails.
+pub(crate) fn unwritable(error: &serde_json::Error) -> Refused {
+    Refused::whole(Reason::Unwritable { reason: error.to_string() })
 }
 
 fn omitted(reason: String, text: &str) -> Omitted {
     let digest = Sha256::digest(text.as_bytes());
     let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Omitted { reason, digest: Some(hex), size: text.len() as u64 }
-}
-
-/// Does JSON text hold U+0000, which is always written as an escape? A backslash that is itself escaped does
-/// not begin one.
-fn has_nul(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(|byte| *byte == b'\\') {
-        at += found;
-        if bytes[at..].starts_with(b"\\u0000") {
-            return true;
-        }
-        at = (at + 2).min(bytes.len());
-    }
-    false
 }
 
 pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>) -> Attempted {

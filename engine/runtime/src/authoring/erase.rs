@@ -65,11 +65,10 @@ impl<S: Step> Node for Typed<S> {
         if self.input.is_recorded() {
             return Ok(Prepared { value: Box::new(value), shaped: None });
         }
-        let json = Json::encode(&value).map_err(|error| InputProblem {
-            reason: format!("the input cannot be written as JSON: {error}"),
-        })?;
-        if let Some(reason) = encode::unstorable(&json) {
-            return Err(InputProblem { reason: format!("the input cannot be kept: {reason}") });
+        let kept = |refused| InputProblem { reason: format!("the input cannot be kept: {refused}") };
+        let json = Json::encode(&value).map_err(|error| kept(encode::unwritable(&error)))?;
+        if let Some(refused) = encode::unstorable(&json) {
+            return Err(kept(refused));
         }
         Ok(Prepared { value: Box::new(value), shaped: Some(json) })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amends_core::admission::Refused;
 use amends_core::event::Omitted;
 use amends_core::{Rejected, SagaId};
 
@@ -68,9 +69,9 @@ pub enum SagaStartError {
     /// The key is unusable.
     #[error("start the saga: {0}")]
     Key(String),
-    /// The input is unusable.
+    /// The input is refused at the door, now and whenever it comes again; the path says where it is wrong.
     #[error("read the saga's input: {0}")]
-    Input(String),
+    Input(Refused),
     /// The store refuses its content.
     #[error("store the saga: {0}")]
     Unstorable(String),

@@ -156,6 +156,6 @@ fn a_shaped_input_that_may_not_be_kept_is_a_problem() {
     let definition = s.finish(seen).unwrap().resolve(&Policies::new()).unwrap();
     check_problem(
         prepare(&definition, &[], None),
-        expect!["build the step's input: the input cannot be kept: holds a NUL character"],
+        expect!["build the step's input: the input cannot be kept: $: the text holds a NUL character"],
     );
 }

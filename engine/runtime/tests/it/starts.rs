@@ -58,9 +58,8 @@ async fn unusable_starts_are_refused_at_the_door() {
     let engine = engine(&store, &chain(&log)).await;
     let refused = |error: Result<SagaHandle, SagaStartError>| error.unwrap_err().to_string();
     let huge = format!("\"{}\"", "x".repeat(1 << 20));
-    assert!(refused(start(&engine, "k", &huge).await).contains("larger than"));
+    assert!(refused(start(&engine, "k", &huge).await).contains("bytes are more than the 1048576"));
     assert!(refused(start(&engine, "k", "\"\\u0000\"").await).contains("NUL"));
-    assert!(refused(start(&engine, "k", r#"{"a":1,"a":2}"#).await).contains("duplicate key `a`"));
     assert!(refused(start(&engine, "", "1").await).contains("a key has"));
     let other = engine.start_json("other", "k", Json::parse("1").unwrap(), StartOptions::default()).await;
     assert!(matches!(other, Err(SagaStartError::NotRegistered(name)) if name == "other"));
