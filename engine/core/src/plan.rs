@@ -77,7 +77,7 @@ pub enum StepKind {
     Compensated,
     /// The point of no return.
     Pivot,
-    /// After the pivot: cannot refuse, is repeated until it succeeds.
+    /// After the pivot: cannot refuse; is repeated within its budget, then waits for a person.
     Retriable,
 }
 

@@ -33,7 +33,7 @@ pub enum AfterPivot {}
 #[diagnostic::on_unimplemented(
     message = "after the pivot nothing is undone, so a compensated step or a second pivot cannot stand here",
     label = "the saga is past its point of no return",
-    note = "declare it before `.pivot(…)`, or make it `.retriable(…)` (it is repeated until it succeeds)"
+    note = "declare it before `.pivot(…)`, or make it `.retriable(…)` (it is repeated within its budget, then waits for a person)"
 )]
 pub trait CanTurnBack {}
 impl CanTurnBack for BeforePivot {}
@@ -207,7 +207,7 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         (handle, after)
     }
 
-    /// A step after the pivot: it cannot refuse, and is repeated until it succeeds.
+    /// A step after the pivot: it cannot refuse. It is repeated within its budget, then waits for a person.
     pub fn retriable<S, H>(&mut self, name: &'static str, step: S, input: H) -> Handle<S::Output>
     where
         P: PastPivot,
