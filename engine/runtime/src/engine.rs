@@ -17,7 +17,7 @@ pub use builder::{EngineBuilder, Limits, Registrable};
 pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
-pub use handle::{Outcome, SagaHandle};
+pub use handle::{Outcome, SagaHandle, Settled};
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{

@@ -11,9 +11,12 @@ pub mod ports;
 pub mod prelude;
 pub mod view;
 
+mod visible;
 mod worker;
 
 pub use amends_core as core;
 pub use authoring::*;
-pub use engine::{Drained, Engine, EngineBuilder, Limits, Outcome, SagaHandle, StartOptions, StopReason};
+pub use engine::{
+    Drained, Engine, EngineBuilder, Limits, Outcome, SagaHandle, Settled, StartOptions, StopReason,
+};
 pub use view::SagaView;

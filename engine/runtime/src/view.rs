@@ -221,6 +221,7 @@ impl SagaView {
     }
 
     /// The saga's story, one line per fact, in seconds since its start. Deterministic: no ids, no wall times.
+    /// What came from outside (keys, refusals, evidence) cannot break a line: control characters are written out.
     pub fn timeline(&self) -> String {
         timeline::text(&self.journal, self.started_at)
     }

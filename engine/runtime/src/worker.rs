@@ -30,6 +30,7 @@ mod input;
 
 mod driver;
 mod settled;
+mod standing;
 
 mod active;
 mod transition;
@@ -54,9 +55,10 @@ use crate::engine::{Limits, StopReason};
 use crate::ports::{Clock, Ids, SagaStore};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
-pub(crate) use input::{Operate, Request, StartRequest, Started, Watched};
+pub(crate) use input::{Operate, Request, StartRequest, Started, Until, Watched};
 pub(crate) use recovery::fold;
 pub(crate) use rows::{kind_word, reason_text};
+pub(crate) use standing::on_desk;
 pub(crate) use time::EngineClock;
 
 /// What a worker is made of.

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use amends_core::agenda::DeskItem;
 use amends_core::event::{Answer, Omitted, TurnReason};
 use amends_core::machine::{Command, Operation};
 use amends_core::state::{Missing, Phase};
@@ -12,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::{Engine, OperateError, OutcomeError, ViewError};
 use crate::view::SagaView;
-use crate::worker::{Operate, Registered, Request, Watched, fold};
+use crate::worker::{Operate, Registered, Request, Until, Watched, fold, on_desk};
 
 /// How a saga ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,15 @@ pub enum Outcome<O = Json> {
     },
     /// Two people closed it.
     Closed,
+}
+
+/// How far a saga has come by itself: see [`SagaHandle::settled`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled<O = Json> {
+    /// It ended.
+    Ended(Outcome<O>),
+    /// It has not ended, and nothing but a person can move it now: what waits for whom, and why. Never empty.
+    OnDesk(Vec<DeskItem>),
 }
 
 /// One saga. Cheap to clone; dropping it changes nothing about the saga.
@@ -117,46 +127,81 @@ impl<O> SagaHandle<O> {
         answer.await.unwrap_or(Err(OperateError::Stopped))
     }
 
-    /// The state in which the saga ended, as soon as it has.
-    async fn last_state(&self) -> Result<SagaState, OutcomeError> {
-        match self.watch(false).await?.await.map_err(|_| OutcomeError::Stopped)? {
-            Watched::Ended(state) => return Ok(*state),
-            Watched::SetAside(reason) => return Err(OutcomeError::SetAside(reason)),
+    /// What a watcher is told first; never [`Watched::NotHere`].
+    async fn watched(&self, until: Until) -> Result<Watched, OutcomeError> {
+        match self.watch(until, false).await?.await.map_err(|_| OutcomeError::Stopped)? {
             Watched::NotHere => {}
+            told => return Ok(told),
         }
         // It may end between a look into the store and the request to be told: so the request comes first.
-        let told = self.watch(true).await?;
+        let told = self.watch(until, true).await?;
         let (row, journal) = self.engine.row(self.saga).await?.ok_or(OutcomeError::Unknown)?;
         if let Some(reason) = row.set_aside {
-            return Err(OutcomeError::SetAside(reason));
+            return Ok(Watched::SetAside(reason));
         }
+        let plan = &self.definition.plan;
         if row.ended_at.is_some() {
-            let (state, _) = fold(&self.definition.plan, &journal).map_err(OutcomeError::Unreadable)?;
-            return Ok(state);
+            let (state, _) = fold(plan, &journal).map_err(OutcomeError::Unreadable)?;
+            return Ok(Watched::Ended(Box::new(state)));
         }
-        match told.await.map_err(|_| OutcomeError::Stopped)? {
-            Watched::Ended(state) => Ok(*state),
-            Watched::SetAside(reason) => Err(OutcomeError::SetAside(reason)),
-            Watched::NotHere => Err(OutcomeError::Stopped),
+        if until == Until::Settled {
+            let (state, _) = fold(plan, &journal).map_err(OutcomeError::Unreadable)?;
+            if let Some(items) = on_desk(plan, &state, self.engine.now()) {
+                return Ok(Watched::OnDesk(items));
+            }
         }
+        told.await.map_err(|_| OutcomeError::Stopped)
     }
 
-    async fn watch(&self, absent_too: bool) -> Result<oneshot::Receiver<Watched>, OutcomeError> {
+    async fn watch(
+        &self,
+        until: Until,
+        absent_too: bool,
+    ) -> Result<oneshot::Receiver<Watched>, OutcomeError> {
         let (reply, told) = oneshot::channel();
-        let request = Request::Watch { saga: self.saga, absent_too, reply };
+        let request = Request::Watch { saga: self.saga, until, absent_too, reply };
         if self.engine.ask(request).await { Ok(told) } else { Err(OutcomeError::Stopped) }
     }
 }
 
 impl<O: DeserializeOwned> SagaHandle<O> {
-    /// Waits until the saga has ended.
+    /// Waits until the saga has ended, however long that takes.
+    ///
+    /// # Not guaranteed
+    /// That this returns. A saga that needs a person (a wrong credential, a spent budget, an outcome that
+    /// nobody can find out) stands on a desk and does not end before somebody has decided; nothing is told
+    /// here meanwhile. Where that matters use [`SagaHandle::settled`], or look at
+    /// [`Engine::desk`](crate::Engine::desk).
     ///
     /// # Errors
     /// When there is no outcome to be had from this engine: see [`OutcomeError`]. The saga is untouched.
     pub async fn outcome(&self) -> Result<Outcome<O>, OutcomeError> {
-        let state = self.last_state().await?;
+        match self.watched(Until::End).await? {
+            Watched::Ended(state) => self.ended(&state),
+            Watched::SetAside(reason) => Err(OutcomeError::SetAside(reason)),
+            Watched::OnDesk(_) | Watched::NotHere => Err(OutcomeError::Stopped),
+        }
+    }
+
+    /// Waits until the saga has ended, or until nothing but a person can move it.
+    ///
+    /// A saga on a desk of which something else is still under way, due or scheduled goes on: that is awaited
+    /// first. Deadlines are not: they may be far away. After a person has decided, ask again.
+    ///
+    /// # Errors
+    /// As [`SagaHandle::outcome`].
+    pub async fn settled(&self) -> Result<Settled<O>, OutcomeError> {
+        match self.watched(Until::Settled).await? {
+            Watched::Ended(state) => self.ended(&state).map(Settled::Ended),
+            Watched::OnDesk(items) => Ok(Settled::OnDesk(items)),
+            Watched::SetAside(reason) => Err(OutcomeError::SetAside(reason)),
+            Watched::NotHere => Err(OutcomeError::Stopped),
+        }
+    }
+
+    fn ended(&self, state: &SagaState) -> Result<Outcome<O>, OutcomeError> {
         match (state.phase, &state.turned) {
-            (Phase::Completed, _) => self.result(&state).map(Outcome::Completed),
+            (Phase::Completed, _) => self.result(state).map(Outcome::Completed),
             (Phase::Compensated, Some(reason)) => Ok(Outcome::Compensated { reason: reason.clone() }),
             (Phase::Closed, _) => Ok(Outcome::Closed),
             (phase @ (Phase::Running | Phase::Compensating | Phase::Compensated), _) => {

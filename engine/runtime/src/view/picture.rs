@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use amends_core::plan::StepKind;
-use amends_core::state::{Action, Effect, Stage, StepState};
+use amends_core::state::{Action, Effect, SettlePlan, Stage, StepState};
 use amends_core::{SagaPlan, SagaState, StepIx};
 
 /// A Mermaid flowchart: `stateDiagram` cannot show a DAG. Classes carry the colours.
@@ -101,6 +101,11 @@ fn telling(step: &StepState) -> (&Action, bool) {
     }
 }
 
+/// Its outcome is unknown, and only a person can settle it now.
+fn on_desk(action: &Action) -> bool {
+    matches!(action.settling.map(|settling| settling.plan), Some(SettlePlan::Desk(..)))
+}
+
 fn standing(step: &StepState) -> String {
     let (action, undo) = telling(step);
     let word = match (action.stage, undo) {
@@ -109,6 +114,7 @@ fn standing(step: &StepState) -> String {
         (Stage::Running, false) => "running",
         (Stage::Running, true) => "being undone",
         (Stage::RetryScheduled, _) => "will be retried",
+        (Stage::Reconciling, _) if on_desk(action) => "unknown, waits for a person",
         (Stage::Reconciling, _) => "unknown, being settled",
         (Stage::Quarantined, _) => "quarantined",
         (Stage::Succeeded, false) => "done",
@@ -128,6 +134,7 @@ fn class(step: &StepState) -> &'static str {
     let (action, undo) = telling(step);
     match action.stage {
         Stage::Pending => "waiting",
+        Stage::Reconciling if on_desk(action) => "person",
         Stage::Ready | Stage::Running | Stage::RetryScheduled | Stage::Reconciling => "moving",
         Stage::Quarantined | Stage::Partial => "person",
         Stage::Succeeded => {

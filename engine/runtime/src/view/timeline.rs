@@ -6,6 +6,7 @@ use std::time::Duration;
 use amends_core::event::{Answer, Because, Failure, Finding, Next, Recorded, StartCause};
 use amends_core::{ActionId, JournalEvent, Timestamp, Transition};
 
+use crate::visible::visible;
 use crate::worker::{kind_word, reason_text};
 
 /// One line per fact.
@@ -22,7 +23,7 @@ pub(super) fn text(journal: &[Transition], from: Timestamp) -> String {
                 event => line(event, at),
             };
             let since = at.since(from);
-            let _ = writeln!(text, "+{}.{:03}s {line}", since.as_secs(), since.subsec_millis());
+            let _ = writeln!(text, "+{}.{:03}s {}", since.as_secs(), since.subsec_millis(), visible(&line));
             owner = match event {
                 JournalEvent::SagaStarted(started) => Some(started.owner),
                 JournalEvent::Claimed { incarnation } => Some(*incarnation),

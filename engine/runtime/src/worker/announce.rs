@@ -7,6 +7,7 @@ use amends_core::event::{Because, Failure, Next};
 use amends_core::{ActionId, JournalEvent, SagaPlan, SagaState};
 
 use super::rows::kind_word;
+use crate::visible::visible;
 
 /// Something that the log will say after acceptance.
 pub(super) enum Notice {
@@ -62,14 +63,14 @@ pub(super) fn say(notices: Vec<Notice>, plan: &SagaPlan, state: &SagaState) {
             Notice::Desk(item) => tracing::warn!(
                 saga = %state.id,
                 workflow = %plan.workflow,
-                key = %state.key,
+                key = %visible(&state.key),
                 step = %item.action.step,
                 direction = if item.action.is_forward() { "forward" } else { "compensation" },
                 desk = item.desk.word(),
                 reason = item.because.code(),
                 attempts = item.attempts,
                 effect = item.effect.word(),
-                code = item.failure.as_ref().map_or("", |failure| failure.code.as_str()),
+                code = %visible(item.failure.as_ref().map_or("", |failure| failure.code.as_str())),
                 "a person is needed",
             ),
             Notice::Failure(notice) => {
@@ -77,12 +78,12 @@ pub(super) fn say(notices: Vec<Notice>, plan: &SagaPlan, state: &SagaState) {
                 tracing::info!(
                     saga = %state.id,
                     workflow = %plan.workflow,
-                    key = %state.key,
+                    key = %visible(&state.key),
                     step = %notice.action.step,
                     direction = if notice.action.is_forward() { "forward" } else { "compensation" },
                     attempt = notice.attempt,
                     kind = kind_word(notice.failure.kind),
-                    code = %notice.failure.code,
+                    code = %visible(&notice.failure.code),
                     rule = %notice.failure.rule,
                     classifier = %notice.failure.classifier,
                     retry.attempt = notice.attempt,

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use super::active::{Active, Draft, Input, Reply, Sent};
-use super::input::{LookedUp, News, Operate, Recovered, Request, StartRequest, Watched};
+use super::input::{LookedUp, News, Operate, Recovered, Request, StartRequest, Watched, Watcher};
 use super::invoke::{Wires, panic_text};
 use super::permits::Permits;
 use super::recovery::Errand;
@@ -62,7 +62,7 @@ pub(super) struct Sagas {
     pub(super) round: Vec<Commit>,
     pub(super) permits: Permits,
     pub(super) timers: Timers,
-    pub(super) watchers: HashMap<SagaId, Vec<oneshot::Sender<Watched>>>,
+    pub(super) watchers: HashMap<SagaId, Vec<Watcher>>,
     /// Commands for sagas that are being looked up.
     pub(super) parked: BTreeMap<SagaId, Vec<Operate>>,
     /// When sagas are claimed next; none while a claim is under way.
@@ -275,11 +275,12 @@ impl Driver {
                     self.park(saga, operate);
                 }
             }
-            Request::Watch { saga, absent_too, reply } => {
+            Request::Watch { saga, until, absent_too, reply } => {
                 if absent_too || self.sagas.active.contains_key(&saga) {
                     let watchers = self.sagas.watchers.entry(saga).or_default();
-                    watchers.retain(|watcher| !watcher.is_closed());
-                    watchers.push(reply);
+                    watchers.retain(|watcher| !watcher.reply.is_closed());
+                    watchers.push(Watcher { until, reply });
+                    self.tell_standing(saga);
                 } else {
                     let _ = reply.send(Watched::NotHere);
                 }
@@ -395,7 +396,7 @@ impl Driver {
             let _ = operate.reply.send(Err(OperateError::SetAside(reason.to_owned())));
         }
         for watcher in self.sagas.watchers.remove(&saga).unwrap_or_default() {
-            let _ = watcher.send(Watched::SetAside(reason.to_owned()));
+            let _ = watcher.reply.send(Watched::SetAside(reason.to_owned()));
         }
     }
 }

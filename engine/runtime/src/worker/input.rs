@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amends_core::agenda::DeskItem;
 use amends_core::event::{Answer, Failure, Finding, Trigger};
 use amends_core::machine::{Attempted, Command};
 use amends_core::{ActionId, Json, OperationId, SagaId, SagaState, Timestamp};
@@ -37,15 +38,31 @@ pub(crate) enum Started {
 pub(crate) enum Request {
     /// A person's command.
     Operate(SagaId, Box<Operate>),
-    /// Tell when it has ended.
+    /// Tell when it has come so far.
     Watch {
         saga: SagaId,
+        until: Until,
         /// Also if the saga is not in memory; otherwise that is the answer.
         absent_too: bool,
         reply: oneshot::Sender<Watched>,
     },
     /// End in an orderly way: nothing new begins, what runs is awaited until the given time.
     Drain { until: Timestamp, reply: oneshot::Sender<usize> },
+}
+
+/// How far a watcher waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Until the saga has ended.
+    End,
+    /// Until it has ended, or only people can move it.
+    Settled,
+}
+
+/// Somebody who waits for a saga.
+pub(super) struct Watcher {
+    pub(super) until: Until,
+    pub(super) reply: oneshot::Sender<Watched>,
 }
 
 /// A person's command, and where the answer goes.
@@ -61,6 +78,8 @@ pub(crate) struct Operate {
 pub(crate) enum Watched {
     /// The saga ended: its last state.
     Ended(Box<SagaState>),
+    /// It waits for nothing but people, at these items; told to those who wait [`Until::Settled`].
+    OnDesk(Vec<DeskItem>),
     /// The saga is not in this worker's memory: look in the store.
     NotHere,
     /// It was set aside, for this reason.

@@ -18,6 +18,7 @@ use super::invoke::panic_text;
 use super::rows::Shown;
 use super::time::EngineClock;
 use crate::ports::{Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, SagaStore};
+use crate::visible::visible;
 
 /// What the worker asks for.
 pub(super) enum Errand {
@@ -113,7 +114,7 @@ impl Recovery {
             match self.recover(loaded) {
                 Ok(recovered) => sagas.push(recovered),
                 Err(reason) => {
-                    tracing::error!(%saga, reason, "the saga cannot be read and is set aside");
+                    tracing::error!(%saga, reason = %visible(&reason), "the saga cannot be read and is set aside");
                     self.set_aside(saga, &reason).await?;
                     let _ = self.news.send(News::SetAside { saga, reason });
                 }

@@ -9,12 +9,14 @@ use amends_core::{SagaId, SagaState, TransitionId};
 use super::active::{Active, Effects, Input, Reply, Sent};
 use super::announce;
 use super::driver::Driver;
-use super::input::{Started, Watched};
+use super::input::{Started, Until, Watched};
 use super::invoke::{self, panic_text};
 use super::recovery::Errand;
+use super::standing::on_desk;
 use super::transition::{self, Bench};
 use crate::engine::{OperateError, SagaStartError};
 use crate::ports::{SagaRow, Verdict};
+use crate::visible::visible;
 
 impl Driver {
     /// Decides everything that can be decided about one saga. A panic in that sets the saga aside, and the
@@ -44,7 +46,10 @@ impl Driver {
                 self.sagas.timers.set(saga, was, active.wake);
                 match commit {
                     Some(commit) => self.sagas.round.push(commit),
-                    None => self.perform(saga),
+                    None => {
+                        self.perform(saga);
+                        self.tell_standing(saga);
+                    }
                 }
             }
             Err(panic) => {
@@ -68,7 +73,7 @@ impl Driver {
             }
             Verdict::KeyTaken(row) => self.key_taken(saga, row),
             Verdict::Unstorable { reason } if active.seq == 1 => {
-                tracing::error!(%saga, %reason, "the store refuses the content of this start");
+                tracing::error!(%saga, reason = %visible(&reason), "the store refuses the content of this start");
                 self.refuse_start(saga, &reason);
             }
             Verdict::Unstorable { reason } => {
@@ -79,6 +84,7 @@ impl Driver {
 
     fn accepted(&mut self, saga: SagaId) {
         self.perform(saga);
+        self.tell_standing(saga);
         let Some(active) = self.sagas.active.get(&saga) else { return };
         if active.state.phase.is_ended() {
             let Some(state) = self.forget(saga).map(|active| self.park_rest(saga, active)) else { return };
@@ -183,8 +189,8 @@ impl Driver {
         tracing::error!(
             %saga,
             workflow = %active.definition.plan.workflow,
-            key = %active.state.key,
-            reason,
+            key = %visible(&active.state.key),
+            reason = %visible(reason),
             "the saga is set aside",
         );
         let aside = OperateError::SetAside(reason.to_owned());
@@ -206,10 +212,28 @@ impl Driver {
         let mut watchers = self.sagas.watchers.remove(&saga).unwrap_or_default();
         let last = watchers.pop();
         for watcher in watchers {
-            let _ = watcher.send(Watched::Ended(Box::new(state.clone())));
+            let _ = watcher.reply.send(Watched::Ended(Box::new(state.clone())));
         }
         if let Some(last) = last {
-            let _ = last.send(Watched::Ended(Box::new(state)));
+            let _ = last.reply.send(Watched::Ended(Box::new(state)));
+        }
+    }
+
+    /// Whoever waits until the saga has settled is told when only people can move it. What is told is durable,
+    /// and nothing that has arrived could still change it.
+    pub(super) fn tell_standing(&mut self, saga: SagaId) {
+        let now = self.now();
+        let Some(watchers) = self.sagas.watchers.get_mut(&saga) else { return };
+        if !watchers.iter().any(|watcher| watcher.until == Until::Settled) {
+            return;
+        }
+        let Some(active) = self.sagas.active.get(&saga) else { return };
+        if active.committing || !active.inbox.is_empty() || !active.flights.is_empty() {
+            return;
+        }
+        let Some(items) = on_desk(&active.definition.plan, &active.state, now) else { return };
+        for watcher in watchers.extract_if(.., |watcher| watcher.until == Until::Settled) {
+            let _ = watcher.reply.send(Watched::OnDesk(items.clone()));
         }
     }
 }

@@ -3,7 +3,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use amends::Outcome;
-use amends::core::event::FailureKind;
+use amends::core::Json;
+use amends::core::event::{FailureKind, Recorded};
 use amends::core::machine::Attempted;
 use amends::memory::MemoryStore;
 use tracing::field::{Field, Visit};
@@ -116,4 +117,36 @@ async fn a_saga_that_goes_well_says_nothing_above_debug_but_that_the_engine_runs
     let loud: Vec<&str> =
         lines.iter().filter(|line| line.0 <= Level::INFO).map(|line| &*line.1["message"]).collect();
     assert_eq!(loud, ["the engine runs"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_or_a_refusal_with_an_escape_sequence_cannot_forge_a_line_of_log_or_timeline() {
+    let kept = Kept::default();
+    let _guard = tracing::subscriber::set_default(kept.clone());
+    let key = "k\n+9.000s completed\u{1b}[2J";
+    let log = Log::default();
+    let refuses = step("a", &log).runs(|_| async {
+        Attempted::Refused(Recorded::Value(Json::parse("{\"why\":\n\"\u{7f}\u{9b}2J\"}").unwrap()))
+    });
+    let fails =
+        step("b", &log).runs(|_| async { Attempted::Persistent(failure(FailureKind::Persistent, "x\r\ny")) });
+    let mut told = Vec::new();
+    for step in [refuses, fails] {
+        let engine = engine(&Arc::new(MemoryStore::new()), &workflow(vec![step])).await;
+        let saga = begin(&engine, key).await;
+        pass(std::time::Duration::from_secs(1)).await;
+        told.push(saga.view().await.unwrap().timeline());
+    }
+
+    for line in kept.0.lock().unwrap().iter() {
+        let raw = line.1.values().find(|said| said.chars().any(char::is_control));
+        assert_eq!(raw, None, "{:?}", line.1);
+    }
+    let desk = kept.of(Level::WARN, "a person is needed");
+    assert_eq!(some(&desk[0], &["key", "code"]), [r"k\n+9.000s completed\u{1b}[2J", r"x\r\ny"]);
+    for told in &told {
+        assert!(!told.lines().any(|line| line.chars().any(char::is_control)), "{told:?}");
+        assert!(!told.lines().any(|line| line.starts_with("+9")), "{told}");
+    }
+    assert!(told[0].contains(r#"a refused {"why":\n"\u{7f}\u{9b}2J"}"#), "{}", told[0]);
 }

@@ -9,6 +9,7 @@ mod happy;
 mod log;
 mod operators;
 mod restart;
+mod settled;
 mod starts;
 mod store;
 mod turning;

@@ -166,3 +166,21 @@ async fn what_two_people_ask_at_once_stands_in_two_rows_under_their_names() {
         view.journal().iter().map(|row| row.actor.as_str()).filter(|actor| *actor != "engine").collect();
     assert_eq!(people, ["ann", "bob"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_outcome_on_the_desk_is_drawn_as_waiting_for_a_person() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let lost = step("a", &log)
+        .plan(|plan| plan.settle = Settle::ByOperator)
+        .runs(|_| async { Attempted::Unknown(failure(FailureKind::Unknown, "timeout")) });
+    let engine = engine(&store, &workflow(vec![lost, step("b", &log).after(&["a"])])).await;
+    let saga = begin(&engine, "k").await;
+    stands_on_the_desk(&saga).await;
+    let view = saga.view().await.unwrap();
+    expect![[r#"
+        ! a  unknown, waits for a person
+        · b  waits  after a
+    "#]]
+    .assert_eq(&view.picture());
+    assert!(view.mermaid().contains("unknown, waits for a person\"]:::person"), "{}", view.mermaid());
+}
