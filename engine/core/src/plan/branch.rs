@@ -287,11 +287,12 @@ pub(super) fn check(steps: &[StepPlan], branches: &[BranchPlan], result: Source)
             errors.push(PlanError::DuplicateBranch(branch.name.to_string()));
         }
     }
-    errors.extend(check_places(steps, branches));
-    if errors.is_empty() {
+    let broken = check_places(steps, branches);
+    if broken.is_empty() {
         errors.extend(check_insides(steps, branches));
         errors.extend(check_leaks(steps, branches, result));
     }
+    errors.extend(broken);
     errors
 }
 

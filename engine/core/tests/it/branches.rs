@@ -504,6 +504,9 @@ fn branches_have_names_of_their_own_and_steps_on_each_side() {
         expect![[r#"
             `a` names a branch, and another branch or a step too
             `x` names a branch, and another branch or a step too
+            the branch `a` has no step at all
+            the branch `x` has no step on its first side
+            the branch `x` has no step on its second side
         "#]],
     );
     refused(

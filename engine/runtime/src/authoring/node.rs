@@ -37,7 +37,7 @@ pub type Condition = Arc<dyn Gives<bool>>;
 /// # Errors
 /// When a value is missing, was omitted or does not decode, or a function of the author panicked.
 pub(crate) fn evaluate(condition: &Condition, values: Values<'_>) -> Result<bool, InputProblem> {
-    caught("the condition", || condition.gather(values))
+    caught("it", || condition.gather(values))
 }
 
 /// What pure functions of an author give; a panic in one is a problem of the input.

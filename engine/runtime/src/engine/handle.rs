@@ -165,7 +165,8 @@ impl<O> SagaHandle<O> {
 }
 
 impl<O: DeserializeOwned> SagaHandle<O> {
-    /// Waits until the saga has ended, however long that takes.
+    /// Waits until the saga has ended, however long that takes. A result that a branch not taken would have
+    /// given is read as `null`.
     ///
     /// # Not guaranteed
     /// That this returns. A saga that needs a person (a wrong credential, a spent budget, an outcome that

@@ -172,8 +172,9 @@ impl Decided {
             Task::Decide { branch } => {
                 let command = match condition(active, branch) {
                     Ok(taken) => Command::DecideBranch { branch: branch.clone(), taken },
-                    Err(problem) => {
-                        let failure = input_failure(&problem, "condition");
+                    Err(InputProblem { reason }) => {
+                        let message = format!("evaluate the condition of branch `{branch}`: {reason}");
+                        let failure = input_failure(message, "condition");
                         Command::ConditionFailed { branch: branch.clone(), failure }
                     }
                 };
@@ -211,11 +212,11 @@ impl Decided {
                 return self.keep_or_give_back(active, bench, began, action, what, input);
             }
             (Err(problem), Sent::Attempt(_)) => {
-                let failure = input_failure(&problem, "input");
+                let failure = input_failure(problem.to_string(), "input");
                 self.decide(active, Command::InputFailed { action: action.clone(), failure }).unwrap_or(false)
             }
             (Err(problem), Sent::Query { query, .. }) => {
-                let failure = input_failure(&problem, "input");
+                let failure = input_failure(problem.to_string(), "input");
                 let began =
                     self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
                 let failed = Command::QueryFailed { action: action.clone(), query, failure };
@@ -264,11 +265,11 @@ fn condition(active: &Active, branch: &str) -> Result<bool, InputProblem> {
     evaluate(&active.definition.conditions[ix.0], Values { plan, state: &active.state })
 }
 
-fn input_failure(problem: &InputProblem, code: &str) -> Failure {
+fn input_failure(message: String, code: &str) -> Failure {
     Failure {
         kind: FailureKind::Persistent,
         code: code.to_owned(),
-        message: problem.to_string(),
+        message,
         rule: code.to_owned(),
         classifier: "engine/1".to_owned(),
         hint: None,

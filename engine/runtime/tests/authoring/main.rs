@@ -1,6 +1,7 @@
 //! What workflow authors write: definitions, their checks, and what becomes of a step's answers.
 
 mod answers;
+mod branches;
 mod checks;
 mod digest;
 mod inputs;

@@ -4,6 +4,7 @@
 mod gate;
 mod workflow;
 
+mod branches;
 mod calls;
 mod happy;
 mod log;

@@ -3,6 +3,7 @@
 
 mod shop;
 
+mod branches;
 mod crashes;
 mod determinism;
 mod journals;
