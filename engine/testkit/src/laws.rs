@@ -21,8 +21,19 @@ use crate::world::World;
 /// It is run many times from its beginning, so it must do the same every time. What it returns is handed to
 /// [`Exploration::check`]: usually the participants and the started sagas.
 pub fn explore<S, F: Fn(&mut World) -> S>(scenario: F) -> Exploration<S, F> {
-    Exploration { scenario, seed: World::SEED, laws: Vec::new(), outcome: std::marker::PhantomData }
+    Exploration {
+        scenario,
+        seed: World::SEED,
+        laws: Vec::new(),
+        blind: false,
+        outcome: std::marker::PhantomData,
+    }
 }
+
+const NOTHING_SEEN: &str = "\
+there is nothing to prove with: the sagas have steps that take effect, and no participant wrote a ledger entry.
+Give your participants a Ledger: use `Participant::new(&ledger, …)`, or call `Ledger::called` and \
+`Ledger::took_effect` in your own. If they cannot be observed, say `.without_observable_participants()`.";
 
 /// A scenario, and the laws it will be tried by. Nothing runs before [`Exploration::check`] or
 /// [`Exploration::hold`].
@@ -31,6 +42,8 @@ pub struct Exploration<S, F> {
     scenario: F,
     seed: u64,
     laws: Vec<Law>,
+    /// The author knows that no ledger will say anything.
+    blind: bool,
     outcome: std::marker::PhantomData<fn() -> S>,
 }
 
@@ -80,6 +93,17 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
         self.law(Law::CrashAtEveryCommit)
     }
 
+    /// For workflows whose participants cannot be observed: tries the laws although no ledger is written.
+    ///
+    /// What then is checked is what the sagas say of themselves: that each has ended or stands on a desk, and
+    /// that compensations began in reverse dependency order. That nothing took effect twice, and that what is
+    /// recorded is what happened, is *not* checked, however green the test. Give participants a
+    /// [`Ledger`](crate::Ledger) instead where you can.
+    pub fn without_observable_participants(mut self) -> Self {
+        self.blind = true;
+        self
+    }
+
     /// Tries the laws with the built-in checks alone.
     ///
     /// After every run each saga has ended or stands on a desk with a reason; no request id has taken effect
@@ -87,7 +111,8 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
     /// dependency order.
     ///
     /// # Panics
-    /// When a law is broken: with the law, the fault, the seed and the shortest failing timeline.
+    /// When a law is broken: with the law, the fault, the seed and the shortest failing timeline. And when
+    /// there is nothing to prove with: sagas whose steps take effect, and no ledger that was written.
     pub fn hold(self) -> Tried {
         self.check(|_, _| {})
     }
@@ -96,7 +121,8 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
     /// at the world when every saga has settled and panics if something is wrong.
     ///
     /// # Panics
-    /// When a law is broken: with the law, the fault, the seed and the shortest failing timeline.
+    /// When a law is broken: with the law, the fault, the seed and the shortest failing timeline. And when
+    /// there is nothing to prove with: sagas whose steps take effect, and no ledger that was written.
     pub fn check(self, check: impl Fn(&World, &S)) -> Tried {
         let mut tried = Tried { runs: 0, struck: 0 };
         let mut violations = Vec::new();
@@ -116,6 +142,7 @@ impl<S, F: Fn(&mut World) -> S> Exploration<S, F> {
         if let Some(report) = report::shortest(violations, self.seed) {
             panic!("{report}");
         }
+        assert!(self.blind || !cases::nothing_seen(&bases), "{NOTHING_SEEN}");
         tried
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amends::SagaView;
 use amends_core::SagaPlan;
 use amends_core::plan::{Settle, StepKind, StepPlan};
 
@@ -82,6 +83,8 @@ pub(super) struct Base {
     commits: u64,
     /// Every step of every registered definition with the calls that were made, by all sagas together.
     steps: Vec<Seen>,
+    /// Participants wrote what they did, or there was nothing to write.
+    observable: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -129,7 +132,10 @@ impl Base {
                 steps.push(Seen { plan: plan.clone(), at, forward, compensation });
             }
         }
-        Self { case: case.clone(), commits: world.commits(), steps }
+        let written = world.ledgers().iter().any(|ledger| !ledger.entries().is_empty());
+        let takes_effect = |view: &SagaView| view.plan().steps.iter().any(|step| step.kind != StepKind::Read);
+        let observable = written || !world.views().iter().any(takes_effect);
+        Self { case: case.clone(), commits: world.commits(), steps, observable }
     }
 
     /// A fault that takes effect at this step contradicts a base whose fault refuses it without asking.
@@ -163,6 +169,11 @@ pub(super) fn bases(run: &mut impl FnMut(&Case) -> Base) -> Vec<Base> {
     }
     let turned: Vec<Base> = turned.iter().map(run).collect();
     std::iter::once(undisturbed).chain(turned).collect()
+}
+
+/// Did nothing that the participants wrote show the effects of the undisturbed run?
+pub(super) fn nothing_seen(bases: &[Base]) -> bool {
+    bases.iter().any(|base| base.case.is_undisturbed() && !base.observable)
 }
 
 /// The runs of a law that start from `base`.

@@ -274,3 +274,43 @@ fn an_honest_saga_breaks_no_law() {
     let tried = all.hold();
     assert_eq!(tried.runs, tried.struck);
 }
+
+/// Takes effect where no ledger looks.
+struct Unobserved;
+
+impl Step for Unobserved {
+    type Input = u32;
+    type Output = u32;
+    type Refusal = Never;
+    type Settle = ByRepeating;
+
+    async fn run(&self, _: &StepContext, pieces: u32) -> Result<u32, StepError<Never>> {
+        Ok(pieces)
+    }
+}
+
+/// A saga of which nobody but itself says anything.
+fn unobserved(world: &mut World) {
+    let (s, input) = SagaBuilder::<u32>::new("unobserved", 1);
+    let (end, s) = s.pivot("pivot", Unobserved, input);
+    let saga = s.finish(end).expect("the definition is sound");
+    world.register(&saga);
+    world.start(&saga, "key", 3);
+}
+
+#[test]
+fn laws_do_not_pass_because_nobody_keeps_a_ledger() {
+    let report = broken(|| explore(unobserved).every_outcome_is_lost().crash_at_every_commit().hold());
+    assert!(report.starts_with("there is nothing to prove with"), "{report}");
+    assert!(report.contains("Give your participants a Ledger"), "{report}");
+
+    let empty = |world: &mut World| {
+        Ledger::new(world);
+        unobserved(world);
+    };
+    let report = broken(|| explore(empty).every_step_fails().hold());
+    assert!(report.starts_with("there is nothing to prove with"), "a ledger that nobody writes: {report}");
+
+    let said_so = explore(unobserved).without_observable_participants().every_outcome_is_lost();
+    assert!(said_so.hold().struck > 0);
+}
