@@ -92,7 +92,7 @@ pub fn unopened(fault: Fault) -> Unusable {
         Fault::Corrupt(_) => "give --database another path, or remove the file with --fresh",
         _ => "give --database a path that can be read and written",
     };
-    Unusable::new(format!("failed to {fault}"), then)
+    Unusable::new(fault.to_string(), then)
 }
 
 /// A refusal in a word or two, where it has one: people count refusals by reason, not by amount.

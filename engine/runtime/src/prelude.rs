@@ -1,4 +1,7 @@
-//! Everything a workflow author needs: `use amends::prelude::*;`.
+//! What it takes to *define* a workflow: `use amends::prelude::*;`.
+//!
+//! What it takes to *run* one ([`Engine`](crate::Engine), [`Outcome`](crate::Outcome),
+//! [`Settled`](crate::Settled), …) comes from the crate itself: `use amends::{Engine, Outcome};`.
 
 pub use crate::authoring::{
     BranchBuilder, ByOperator, ByQuery, ByRepeating, Class, Classifier, Coded, Compensate, CompensationError,

@@ -49,7 +49,7 @@ impl PastPivot for AfterPivot {}
 
 /// What is wrong with a definition: the author's mistakes, all at once, by name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("define workflow `{workflow}`: {}", list(.problems))]
+#[error("failed to define workflow `{workflow}`: {}", list(.problems))]
 pub struct PlanErrors {
     /// The workflow.
     pub workflow: String,

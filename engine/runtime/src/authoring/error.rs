@@ -70,6 +70,37 @@ pub(crate) fn bounded(text: String) -> String {
 }
 
 /// What a forward attempt answers when it does not succeed. Exhaustive: authors may rely on it.
+///
+/// The ordinary way to one is `?`: first say which errors are a final no, then let a
+/// [`Classifier`](super::Classifier) judge the rest by their codes. A code that no rule knows is unknown.
+///
+/// ```
+/// use amends::prelude::*;
+///
+/// /// What the gateway's client gives.
+/// struct GatewayError { code: String }
+/// # impl std::fmt::Display for GatewayError {
+/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(&self.code) }
+/// # }
+///
+/// impl Coded for GatewayError {
+///     fn code(&self) -> &str { &self.code }
+/// }
+///
+/// fn rules() -> Classifier {
+///     Classifier::new("gateway/1").rule("rate_limited", Class::Transient).rule("bad_key", Class::Persistent)
+/// }
+///
+/// fn charged(answer: Result<u64, GatewayError>) -> Result<u64, StepError<String>> {
+///     let declined = |error: &GatewayError| (error.code == "declined").then(|| error.code.clone());
+///     Ok(answer.refuse_if(declined)?.classify(&rules(), "charge")?)
+/// }
+///
+/// let answer = |code: &str| charged(Err(GatewayError { code: code.to_owned() }));
+/// assert!(matches!(answer("declined"), Err(StepError::Refused(_))));
+/// assert!(matches!(answer("rate_limited"), Err(StepError::Transient(_))));
+/// assert!(matches!(answer("socket closed"), Err(StepError::Unknown(_))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError<R> {
     /// The participant has taken it and will answer later.

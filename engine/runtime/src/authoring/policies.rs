@@ -48,7 +48,7 @@ impl Policies {
 
 /// What is wrong with a workflow's numbers: all problems at once, by name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("register workflow `{workflow}`: {}", .problems.join("; "))]
+#[error("failed to register workflow `{workflow}`: {}", .problems.join("; "))]
 pub struct RegistrationErrors {
     /// The workflow.
     pub workflow: String,

@@ -10,6 +10,7 @@ use amends_core::state::Phase;
 use super::{Engine, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::ports::{Clock, Ids, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, SystemClock};
+use crate::visible::visible;
 use crate::worker::{self, Definitions, EngineClock};
 
 /// What is bounded, and how. Every number has a default; none is part of any saga's truth. A bound of zero
@@ -159,10 +160,12 @@ fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definition
         let plan = &definition.plan;
         let (workflow, version) = (&plan.workflow, plan.version);
         if definition.nodes.len() != plan.steps.len() {
-            mistakes.push(format!("{workflow} version {version} has not one node for each step"));
+            let mistake = "it has not one node for each step";
+            mistakes.push(format!("failed to register workflow `{workflow}` version {version}: {mistake}"));
         } else if all.add(&definition).is_err() {
             mistakes.push(format!(
-                "{workflow} version {version} is registered with two shapes: a changed shape needs a new version"
+                "failed to register workflow `{workflow}` version {version}: it is registered with two shapes, and \
+                 a changed shape needs a new version"
             ));
         }
     }
@@ -187,9 +190,10 @@ async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result
             if let Some(row) = query.list(&filter).await?.iter().find(other_shape) {
                 let (workflow, version) = (&reference.workflow, reference.version);
                 mistakes.insert(format!(
-                    "{workflow} version {version} has another shape than when the saga of `{}` began: a changed \
-                     shape needs a new version, and the old one stays registered until its sagas have ended",
-                    row.key
+                    "failed to register workflow `{workflow}` version {version}: it has another shape than when \
+                     the saga of `{}` began; a changed shape needs a new version, and the old one stays \
+                     registered until its sagas have ended",
+                    visible(&row.key)
                 ));
             }
         }

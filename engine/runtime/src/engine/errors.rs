@@ -1,4 +1,7 @@
 //! What can go wrong with an engine, one type for each thing that is asked of it.
+//!
+//! Every text is a sentence of its own that begins with "failed to"; an error that only hands another one on
+//! adds nothing to it. So a program may print any of them as it is.
 
 use std::sync::Arc;
 
@@ -7,13 +10,14 @@ use amends_core::event::Omitted;
 use amends_core::{Rejected, SagaId};
 
 use crate::ports::{Fault, SagaRow};
+use crate::visible::visible;
 
 /// The engine cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The author's mistakes, all of them; nothing was registered.
-    #[error("register the workflows: {}", .0.join("; "))]
+    #[error("{}", .0.join("; "))]
     Registration(Vec<String>),
     /// The store does not let this process in.
     #[error(transparent)]
@@ -37,7 +41,9 @@ pub enum StopReason {
 
 /// No definition of this shape is registered here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("find the definition of {workflow} version {version}: none of its shape is registered here")]
+#[error(
+    "failed to find the definition of {workflow} version {version}: none of its shape is registered here"
+)]
 pub struct UnknownDefinition {
     /// The workflow.
     pub workflow: Arc<str>,
@@ -51,8 +57,8 @@ pub struct UnknownDefinition {
 pub enum SagaStartError {
     /// The key stands for another input. Neither wins: a person decides what the second one was.
     #[error(
-        "start the saga: the key `{}` of {} belongs to {} already, which began with another input",
-        standing.key, standing.definition.workflow, standing.id
+        "failed to start the saga: the key `{}` of {} belongs to {} already, which began with another input",
+        visible(&standing.key), standing.definition.workflow, standing.id
     )]
     Conflict {
         /// The saga that has the key, untouched.
@@ -61,22 +67,22 @@ pub enum SagaStartError {
         input_digest: [u8; 32],
     },
     /// No such workflow is registered here.
-    #[error("start the saga: no workflow `{0}` is registered")]
+    #[error("failed to start the saga: no workflow `{0}` is registered")]
     NotRegistered(String),
     /// The saga exists, and its definition is not registered here.
     #[error(transparent)]
     UnknownDefinition(#[from] UnknownDefinition),
     /// The key is unusable.
-    #[error("start the saga: {0}")]
+    #[error("failed to start the saga: {0}")]
     Key(String),
     /// The input is refused at the door, now and whenever it comes again; the path says where it is wrong.
-    #[error("read the saga's input: {0}")]
+    #[error("failed to read the saga's input: {0}")]
     Input(Refused),
     /// The store refuses its content.
-    #[error("store the saga: {0}")]
+    #[error("failed to store the saga: {0}")]
     Unstorable(String),
     /// The engine runs no more. Whether the saga exists is unknown: make the same start again.
-    #[error("start the saga: the engine has stopped")]
+    #[error("failed to start the saga: the engine has stopped")]
     Stopped,
 }
 
@@ -85,16 +91,16 @@ pub enum SagaStartError {
 #[non_exhaustive]
 pub enum OperateError {
     /// The state does not allow it.
-    #[error(transparent)]
+    #[error("failed to {0}")]
     Refused(#[from] Rejected),
     /// The value does not decode as what it should be.
-    #[error("read the given result: {0}")]
+    #[error("failed to read the given result: {0}")]
     Output(String),
     /// There is no such saga.
-    #[error("find the saga: there is none with this id")]
+    #[error("failed to find the saga: there is none with this id")]
     Unknown,
     /// The saga cannot be run here: another node has it, or its definition is not registered.
-    #[error("take the saga ({phase}) over: {}", if *owned { "another node has it" } else { "its definition is not registered here" })]
+    #[error("failed to take the saga ({phase}) over: {}", if *owned { "another node has it" } else { "its definition is not registered here" })]
     NotHere {
         /// Its phase.
         phase: String,
@@ -102,13 +108,13 @@ pub enum OperateError {
         owned: bool,
     },
     /// The saga was set aside.
-    #[error("read the saga: it was set aside: {0}")]
+    #[error("failed to read the saga: it was set aside: {0}")]
     SetAside(String),
     /// Another node went on with the saga meanwhile. Ask again under the same operation id.
-    #[error("decide: another node went on with the saga; ask again")]
+    #[error("failed to decide: another node went on with the saga; ask again")]
     Interrupted,
     /// The engine runs no more. Ask again under the same operation id.
-    #[error("decide: the engine has stopped")]
+    #[error("failed to decide: the engine has stopped")]
     Stopped,
 }
 
@@ -117,25 +123,25 @@ pub enum OperateError {
 #[non_exhaustive]
 pub enum OutcomeError {
     /// The saga was set aside: a person looks after it.
-    #[error("await the outcome: the saga was set aside: {0}")]
+    #[error("failed to await the outcome: the saga was set aside: {0}")]
     SetAside(String),
     /// It completed, and its result could not be recorded.
-    #[error("read the result: it was not recorded ({})", .0.reason)]
+    #[error("failed to read the result: it was not recorded ({})", .0.reason)]
     Unrecorded(Omitted),
     /// It completed, and its result does not decode.
-    #[error("read the result: {0}")]
+    #[error("failed to read the result: {0}")]
     Undecodable(String),
     /// There is no such saga.
-    #[error("find the saga: there is none with this id")]
+    #[error("failed to find the saga: there is none with this id")]
     Unknown,
     /// Its journal cannot be read.
-    #[error("{0}")]
+    #[error("failed to read the saga: {0}")]
     Unreadable(String),
     /// The store does not answer.
     #[error(transparent)]
     Store(#[from] Fault),
     /// The engine runs no more; the saga goes on with the next start.
-    #[error("await the outcome: the engine has stopped")]
+    #[error("failed to await the outcome: the engine has stopped")]
     Stopped,
 }
 
@@ -144,13 +150,13 @@ pub enum OutcomeError {
 #[non_exhaustive]
 pub enum ViewError {
     /// There is no such saga.
-    #[error("find the saga: there is none with the id {0}")]
+    #[error("failed to find the saga: there is none with the id {0}")]
     Unknown(SagaId),
     /// Its definition is not registered here.
     #[error(transparent)]
     UnknownDefinition(#[from] UnknownDefinition),
     /// Its journal cannot be read.
-    #[error("{0}")]
+    #[error("failed to read the saga: {0}")]
     Unreadable(String),
     /// The store does not answer.
     #[error(transparent)]

@@ -54,16 +54,16 @@ pub enum Verdict {
 pub enum Fault {
     /// The store cannot be reached, is busy, full or read-only, or its answer was lost: the call may or may
     /// not have taken effect. Submit the same rows again.
-    #[error("reach the store: {0}")]
+    #[error("failed to reach the store: {0}")]
     Unavailable(String),
     /// This incarnation has no `worker` row any more: it was taken over, and must stop at once.
-    #[error("write as this incarnation: it was fenced out by another node")]
+    #[error("failed to write as this incarnation: it was fenced out by another node")]
     Fenced,
     /// Another process owns the store.
-    #[error("open the store: {0}")]
+    #[error("failed to open the store: {0}")]
     InUse(String),
     /// What is stored cannot be read.
-    #[error("read the store: {0}")]
+    #[error("failed to read the store: {0}")]
     Corrupt(String),
 }
 

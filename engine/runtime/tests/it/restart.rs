@@ -171,7 +171,7 @@ async fn a_saga_that_cannot_be_read_is_set_aside_and_the_others_go_on() {
     let broken = find(&second, "broken").await;
     assert!(matches!(broken.outcome().await, Err(OutcomeError::SetAside(_))));
     let error = broken.cancel(operation("1")).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("read the saga: it was set aside: {reason}"));
+    assert_eq!(error.to_string(), format!("failed to read the saga: it was set aside: {reason}"));
 }
 
 #[tokio::test(start_paused = true)]

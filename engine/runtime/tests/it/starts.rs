@@ -128,10 +128,30 @@ async fn a_changed_shape_under_a_live_version_is_refused() {
     first.abort().await;
     let longer = workflow(vec![hangs(), step("b", &log).after(&["a"])]);
     let error = builder(&store, &longer).start().await.expect_err("the old shape is under way");
-    assert!(
-        error.to_string().contains("w version 1 has another shape than when the saga of `k` began"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("it has another shape than when the saga of `k` began"), "{error}");
     let twice = builder(&store, &longer).register(workflow(vec![hangs()]));
-    assert!(twice.start().await.unwrap_err().to_string().contains("registered with two shapes"));
+    assert_eq!(
+        twice.start().await.unwrap_err().to_string(),
+        "failed to register workflow `w` version 1: it is registered with two shapes, and a changed shape needs \
+         a new version"
+    );
+}
+
+/// What `fn main() -> anyhow::Result<()>` prints.
+#[tokio::test(start_paused = true)]
+async fn an_error_can_be_printed_as_it_is_and_says_once_what_failed() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &chain(&log)).await;
+    let other = engine.start_json("other", "k", Json::parse("1").unwrap(), StartOptions::default()).await;
+    let keyless = start(&engine, "", "1").await;
+    begin(&engine, "a\nb").await;
+    let conflict = start(&engine, "a\nb", "2").await;
+    engine.shutdown(Duration::ZERO).await.unwrap();
+    let stopped = start(&engine, "k", "1").await;
+    let errors = [other, keyless, conflict, stopped].map(|error| error.unwrap_err().to_string());
+    for error in &errors {
+        assert!(error.starts_with("failed to start the saga: "), "{error}");
+        assert_eq!(error.matches("failed to").count(), 1, "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
 }

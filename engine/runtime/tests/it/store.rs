@@ -152,7 +152,7 @@ async fn a_fenced_engine_stops_and_says_so() {
     let second = next_engine(&store, &definition).await;
     assert!(matches!(saga.outcome().await, Err(OutcomeError::Stopped)));
     let Some(StopReason::Dismissed(fault)) = first.stopped() else { panic!("it names the reason") };
-    assert_eq!(fault.to_string(), "write as this incarnation: it was fenced out by another node");
+    assert_eq!(fault.to_string(), "failed to write as this incarnation: it was fenced out by another node");
     let taken = second.find("w", "k").await.unwrap().unwrap();
     let waited = tokio::time::timeout(Duration::from_secs(60), taken.outcome()).await;
     assert!(matches!(waited, Ok(Ok(Outcome::Completed(_)))), "{}", timeline(&taken).await);
