@@ -296,7 +296,7 @@ impl<'a> Drive<'a> {
         let idle = !view.desk.is_empty() && view.waits.iter().all(|wait| matches!(wait, Wait::Person(_)));
         if let Some((line, operator)) = self.next_operator(&name, &view) {
             let stands_there = match &operator.verb {
-                Verb::Resume(action) => view.desk.iter().any(|item| item.action == *action),
+                Verb::Resume(action) => view.desk.iter().any(|item| item.action.as_ref() == Some(action)),
                 Verb::Cancel => !view.desk.is_empty(),
             };
             if stands_there || idle {

@@ -95,7 +95,7 @@ fn page(view: &SagaView) -> String {
         let error = item.failure.as_ref().map(|failure| format!(", last error {}", failure.code));
         page += &format!(
             "{} on {} since {}: {} ({} attempts, effect {}{})\n",
-            item.action,
+            item.name(),
             item.desk.word(),
             Timestamp::to_string(&item.since),
             item.because.code(),

@@ -127,8 +127,22 @@ pub enum Wait {
         /// Since when.
         since: Timestamp,
     },
+    /// The participant has taken it, and its reply is awaited.
+    Reply {
+        /// Of which action.
+        action: ActionId,
+        /// Since when.
+        since: Timestamp,
+        /// When a person will be asked.
+        until: Timestamp,
+    },
     /// A point in time.
     Until(Wake),
+    /// A person paused the saga: no attempt starts.
+    Paused {
+        /// Since when.
+        since: Timestamp,
+    },
     /// A person.
     Person(DeskItem),
 }

@@ -3,9 +3,6 @@
 //! The JSON of these types is a promise: an event, once named and shaped, is neither renamed nor reshaped.
 //! New facts are new events or new optional fields. Every *decision* that depended on a number (a policy, the
 //! clock) is in its event, so that state = fold(journal) whatever the numbers are today.
-//!
-//! Events marked *reserved* belong to rules that are not built yet (ARCHITECTURE.md, "Not done"). Their shape
-//! is fixed so that the journal's format does not change; nothing writes them, and `apply` refuses them.
 
 mod facts;
 
@@ -81,19 +78,19 @@ pub enum JournalEvent {
     Completed {},
     /// Every effect was compensated.
     Compensated {},
-    /// *Reserved.* No new attempt starts until unpaused.
+    /// No new attempt starts until unpaused.
     Paused {
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* Attempts may start again.
+    /// Attempts may start again.
     Unpaused {
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* A person asked to close what cannot be finished.
+    /// A person asked to close what cannot be finished.
     CloseRequested(CloseRequested),
-    /// *Reserved.* Another person approved: the saga ended with these effects in place.
+    /// Another person approved: the saga ended with these effects in place.
     Closed {
         /// The operation of the request that was approved.
         request: OperationId,
@@ -165,7 +162,7 @@ pub enum JournalEvent {
         /// How it goes on.
         next: Next,
     },
-    /// *Reserved.* The participant has taken it and will answer later.
+    /// The participant has taken it and will answer later.
     Accepted {
         /// Of which action.
         action: ActionId,
@@ -176,7 +173,7 @@ pub enum JournalEvent {
         /// How it goes on.
         next: Next,
     },
-    /// *Reserved.* It took effect in part.
+    /// It took effect in part.
     PartlyApplied {
         /// Of which action.
         action: ActionId,
@@ -187,7 +184,7 @@ pub enum JournalEvent {
         /// What follows.
         next: Next,
     },
-    /// *Reserved.* The transmission is closed out and has no effect.
+    /// The transmission is closed out and has no effect.
     FencedOut {
         /// Of which action.
         action: ActionId,
@@ -198,7 +195,7 @@ pub enum JournalEvent {
         /// What follows.
         next: Next,
     },
-    /// *Reserved.* The participant holds this request id with other parameters.
+    /// The participant holds this request id with other parameters.
     Mismatched {
         /// Of which action.
         action: ActionId,
@@ -207,7 +204,7 @@ pub enum JournalEvent {
         /// What was reported.
         failure: Failure,
     },
-    /// *Reserved.* The state that a compensation expected has moved.
+    /// The state that a compensation expected has moved.
     WentStale {
         /// Of which compensation.
         action: ActionId,
@@ -263,12 +260,12 @@ pub enum JournalEvent {
         next: Next,
     },
 
-    // --- late news (reserved) ---------------------------------------------------------------------------
-    /// *Reserved.* News that changes nothing: a duplicate, or late.
+    // --- late news --------------------------------------------------------------------------------------
+    /// News that changes nothing: a duplicate, or late.
     NewsRecorded(News),
-    /// *Reserved.* News that contradicts what is recorded.
+    /// News that contradicts what is recorded.
     Disputed(News),
-    /// *Reserved.* The dispute is settled.
+    /// The dispute is settled.
     DisputeSettled {
         /// Of which action.
         action: ActionId,
@@ -299,7 +296,7 @@ pub enum JournalEvent {
         /// What the person relies on.
         evidence: String,
     },
-    /// *Reserved.* A person settled the action with a finding.
+    /// A person settled the action with a finding.
     FoundByPerson {
         /// Of which action.
         action: ActionId,
@@ -312,14 +309,14 @@ pub enum JournalEvent {
         /// What follows.
         next: Next,
     },
-    /// *Reserved.* A person ordered the next attempt, or query, now.
+    /// A person ordered the next attempt, or query, now.
     HurriedByPerson {
         /// Of which action.
         action: ActionId,
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* A person ordered one more transmission of an unknown action.
+    /// A person ordered one more transmission of an unknown action.
     SendAgainOrdered {
         /// Of which action.
         action: ActionId,
@@ -328,14 +325,14 @@ pub enum JournalEvent {
         /// Why the key retention does not stand in the way.
         override_reason: Option<String>,
     },
-    /// *Reserved.* A person rejected a quarantined forward action.
+    /// A person rejected a quarantined forward action.
     RejectedByPerson {
         /// Of which action.
         action: ActionId,
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* A person supplied a result that could not be recorded.
+    /// A person supplied a result that could not be recorded.
     Supplied {
         /// Of which action.
         action: ActionId,
@@ -346,14 +343,14 @@ pub enum JournalEvent {
         /// What the person relies on.
         evidence: String,
     },
-    /// *Reserved.* A person waived a step after the pivot.
+    /// A person waived a step after the pivot.
     Waived {
         /// Of which action.
         action: ActionId,
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* A person put the next query off.
+    /// A person put the next query off.
     KeptWaiting {
         /// Of which action.
         action: ActionId,
@@ -362,7 +359,7 @@ pub enum JournalEvent {
         /// Until when.
         until: Timestamp,
     },
-    /// *Reserved.* A desk item was assigned, or its disposition set.
+    /// A desk item was assigned, or its disposition set.
     ItemAnnotated {
         /// `step/direction`, or empty for the saga's own item.
         item: String,
@@ -373,16 +370,16 @@ pub enum JournalEvent {
         /// What they decided.
         disposition: Option<String>,
     },
-    /// *Reserved.* A person ordered a compensation while the forward outcome is unknown.
+    /// A person ordered a compensation while the forward outcome is unknown.
     InDoubtCompensationOrdered {
         /// Of which forward action.
         action: ActionId,
         /// The one-time operation id.
         operation: OperationId,
     },
-    /// *Reserved.* A person requested a compensation.
+    /// A person requested a compensation.
     CompensationRequested(CompensationRequest),
-    /// *Reserved.* A request was approved or denied.
+    /// A request was approved or denied.
     RequestDecided {
         /// The one-time operation id of the decision.
         operation: OperationId,

@@ -13,8 +13,11 @@ pub mod table;
 mod derive;
 mod fold;
 
+mod answer;
 mod attempt;
 pub(crate) mod branch;
+mod dispute;
+mod news;
 pub(crate) mod person;
 pub(crate) mod retry;
 mod scribe;
@@ -22,7 +25,7 @@ pub(crate) mod settle;
 mod timers;
 mod turn;
 
-pub use command::{Attempted, Command, Operation, Start};
+pub use command::{Approval, Attempted, Command, CompensationOrder, Operation, PersonFinding, Start};
 
 use crate::event::{JournalEvent, SagaStarted, Transition};
 use crate::plan::SagaPlan;
@@ -40,9 +43,6 @@ pub enum Rejected {
     /// The state does not allow it; the reason is for the person or caller who asked.
     #[error("decide: {0}")]
     State(String),
-    /// The rule is not built yet.
-    #[error("decide: not yet: {0}")]
-    NotYet(String),
 }
 
 impl Rejected {
@@ -119,7 +119,7 @@ pub fn advance(
         }
         Command::Withdraw { action, attempt } => attempt::withdraw(&mut scribe, action, attempt)?,
         Command::Answer { action, attempt, answer } => {
-            attempt::answer(&mut scribe, action, attempt, answer)?;
+            answer::answer(&mut scribe, action, attempt, answer)?;
         }
         Command::BeginQuery { action } => settle::begin_query(&mut scribe, action)?,
         Command::Found { action, query, finding } => settle::found(&mut scribe, action, query, finding)?,
@@ -127,11 +127,26 @@ pub fn advance(
             settle::query_failed(&mut scribe, action, query, failure)?;
         }
         Command::Tick => timers::tick(&mut scribe),
-        Command::Cancel(operation) => turn::cancel(&mut scribe, operation)?,
-        Command::Resume { action, operation } => person::resume(&mut scribe, action, operation)?,
-        Command::Accept { action, output, evidence, operation } => {
-            person::accept(&mut scribe, action, output, evidence, operation)?;
-        }
+        asked @ (Command::Cancel(_)
+        | Command::TurnBack(_)
+        | Command::Pause(_)
+        | Command::Unpause(_)
+        | Command::Resume { .. }
+        | Command::RetryNow { .. }
+        | Command::SendAgain { .. }
+        | Command::Accept { .. }
+        | Command::FoundByPerson { .. }
+        | Command::Reject { .. }
+        | Command::Supply { .. }
+        | Command::Keep { .. }
+        | Command::Waive { .. }
+        | Command::Assign { .. }
+        | Command::SetDisposition { .. }
+        | Command::CompensateInDoubt { .. }
+        | Command::Compensate { .. }
+        | Command::Close { .. }
+        | Command::Approve { .. }
+        | Command::Deny { .. }) => person::obey(&mut scribe, asked)?,
     }
     turn::conclude(&mut scribe);
     Ok(scribe.finish())

@@ -1,11 +1,14 @@
 //! Where a saga stands: the fold of its journal, and nothing else. Not serialised anywhere.
 
+mod action;
 mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::event::{Answer, Because, Failure, Omitted, Recorded, TurnReason, Verb};
+pub use action::{Action, Ask, Dispute, Effect, Running, SettlePlan, Settling, Stage};
+
+use crate::event::{Answer, CloseRequested, CompensationRequest, TurnReason, Verb};
 use crate::id::{ActionId, Direction, Incarnation, OperationId, SagaId, StepIx};
 use crate::json::Json;
 use crate::plan::{SagaPlan, StepKind};
@@ -29,6 +32,12 @@ pub struct SagaState {
     pub wishes: Vec<Wish>,
     /// The saga deadline passed after the pivot.
     pub late: bool,
+    /// Since when it is paused, if it is.
+    pub paused: Option<Timestamp>,
+    /// The request to close it that waits for another person, and since when.
+    pub closing: Option<(CloseRequested, Timestamp)>,
+    /// Who works on a desk item, and what they decided, by the item's name.
+    pub notes: BTreeMap<String, Note>,
     /// Who may append to its journal.
     pub owner: Incarnation,
     /// When it was started.
@@ -58,190 +67,32 @@ pub struct StepState {
     pub undo: Option<Action>,
     /// What a function shaped as its input, once it was first started.
     pub shaped: Option<Json>,
+    /// A person waived it after the pivot.
+    pub waived: bool,
+    /// Compensations that persons requested, in the order they came.
+    pub manual: Vec<Manual>,
 }
 
-/// The life of one action. Forward actions and compensations have the same machine.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Action {
-    /// Where it stands.
-    pub stage: Stage,
-    /// What is known of its effect.
-    pub effect: Effect,
-    /// Attempts counted so far; never reset.
-    pub attempts: u32,
-    /// Attempts that were counted before the present budget was granted.
-    pub attempts_before: u32,
-    /// Attempts granted by a `resume`; none: the policy's.
-    pub granted: Option<u32>,
-    /// When it first became ready, or was last resumed.
-    pub ready_at: Option<Timestamp>,
-    /// A `resume`'s own deadline; none: the policy's, from `ready_at`.
-    pub deadline: Option<Timestamp>,
-    /// The earliest possible first transmission.
-    pub first_sent_at: Option<Timestamp>,
-    /// The latest possible last transmission, while nothing is running.
-    pub last_sent_at: Option<Timestamp>,
-    /// The attempt under way: in RUNNING, or a repeat in RECONCILING.
-    pub running: Option<Running>,
-    /// Attempts whose outcome is unknown.
-    pub unknown: Vec<u32>,
-    /// When the next attempt may start, in RETRY_SCHEDULED.
-    pub retry_at: Option<Timestamp>,
-    /// How the unknown is being settled, in RECONCILING.
-    pub settling: Option<Settling>,
-    /// Queries counted so far; never reset.
-    pub queries: u32,
-    /// Why a person is needed, in QUARANTINED.
-    pub quarantine: Option<(Because, Timestamp)>,
-    /// The last failure of an attempt or query.
-    pub failure: Option<Failure>,
-    /// Its result, once it succeeded.
-    pub output: Option<Recorded>,
-    /// What the participant said no with.
-    pub refusal: Option<Recorded>,
-    /// When the stage last changed.
-    pub since: Timestamp,
+/// A compensation that a person requested: a new business action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manual {
+    /// Its record.
+    pub request: CompensationRequest,
+    /// When it was requested.
+    pub requested_at: Timestamp,
+    /// Who denied it, if it was denied: then it never runs.
+    pub denied: Option<String>,
+    /// Its life.
+    pub action: Action,
 }
 
-/// An attempt under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Running {
-    /// Its number.
-    pub attempt: u32,
-    /// When it was journalled as started.
-    pub since: Timestamp,
-}
-
-/// How an unknown outcome is being settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settling {
-    /// Since when it is open.
-    pub since: Timestamp,
-    /// Queries made since then: the budget counts these.
-    pub queries: u32,
-    /// What comes next.
-    pub plan: SettlePlan,
-}
-
-/// The next thing that is done about an unknown outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettlePlan {
-    /// It has to be decided: only within the transition that made it unknown.
-    Undecided,
-    /// A query, not before.
-    QueryAt(Timestamp),
-    /// A query is under way, and perhaps asks to fence.
-    Querying {
-        /// Its number.
-        query: u32,
-        /// When it was sent: what it finds is no newer than it must be, so an absence counts from here.
-        since: Timestamp,
-        /// It asks to fence attempts up to this one.
-        fence_through: Option<u32>,
-    },
-    /// A repeat, not before.
-    RepeatAt(Timestamp),
-    /// A repeat is under way.
-    Repeating,
-    /// A person is needed.
-    Desk(Because, Timestamp),
-}
-
-/// Where an action stands. The law's names in capitals are these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Stage {
-    /// Waits for others.
-    #[default]
-    Pending,
-    /// May start; perhaps waits for a permit.
-    Ready,
-    /// An attempt is under way.
-    Running,
-    /// Waits to be tried again.
-    RetryScheduled,
-    /// The outcome is unknown and being settled.
-    Reconciling,
-    /// Without effect, and a person decides.
-    Quarantined,
-    /// It took effect.
-    Succeeded,
-    /// It took effect in part.
-    Partial,
-    /// Finally refused.
-    TerminalRejected,
-    /// It will not happen.
-    Skipped,
-}
-
-impl Stage {
-    /// Every stage, in the order of a life.
-    pub const ALL: [Self; 10] = [
-        Self::Pending,
-        Self::Ready,
-        Self::Running,
-        Self::RetryScheduled,
-        Self::Reconciling,
-        Self::Quarantined,
-        Self::Succeeded,
-        Self::Partial,
-        Self::TerminalRejected,
-        Self::Skipped,
-    ];
-
-    /// The law's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "PENDING",
-            Self::Ready => "READY",
-            Self::Running => "RUNNING",
-            Self::RetryScheduled => "RETRY_SCHEDULED",
-            Self::Reconciling => "RECONCILING",
-            Self::Quarantined => "QUARANTINED",
-            Self::Succeeded => "SUCCEEDED",
-            Self::Partial => "PARTIAL",
-            Self::TerminalRejected => "TERMINAL_REJECTED",
-            Self::Skipped => "SKIPPED",
-        }
-    }
-
-    /// Has the action an outcome?
-    pub fn is_settled(self) -> bool {
-        match self {
-            Self::Succeeded | Self::Partial | Self::TerminalRejected | Self::Skipped => true,
-            Self::Pending
-            | Self::Ready
-            | Self::Running
-            | Self::RetryScheduled
-            | Self::Reconciling
-            | Self::Quarantined => false,
-        }
-    }
-}
-
-/// What is known of an action's effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Effect {
-    /// There is none.
-    #[default]
-    None,
-    /// There may be one.
-    Possible,
-    /// It is in place.
-    Applied,
-    /// Part of it is in place.
-    Partial,
-}
-
-impl Effect {
-    /// The word used on desks and in views.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Possible => "possible",
-            Self::Applied => "applied",
-            Self::Partial => "partial",
-        }
-    }
+/// What people noted on a desk item. It goes with the item.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Note {
+    /// Who works on it.
+    pub assignee: Option<String>,
+    /// What they decided.
+    pub disposition: Option<String>,
 }
 
 /// Where a saga stands as a whole.
@@ -296,7 +147,9 @@ impl SagaState {
         match id.direction {
             Direction::Forward => Some(&step.forward),
             Direction::Compensation => step.undo.as_ref(),
-            Direction::Manual(_) => None,
+            Direction::Manual(_) => {
+                step.manual.iter().find(|manual| manual.request.action == *id).map(|manual| &manual.action)
+            }
         }
     }
 
@@ -305,7 +158,10 @@ impl SagaState {
         match id.direction {
             Direction::Forward => Some(&mut step.forward),
             Direction::Compensation => step.undo.as_mut(),
-            Direction::Manual(_) => None,
+            Direction::Manual(_) => {
+                let mut all = step.manual.iter_mut();
+                all.find(|manual| manual.request.action == *id).map(|manual| &mut manual.action)
+            }
         }
     }
 
@@ -314,12 +170,13 @@ impl SagaState {
         &self.steps[ix.0]
     }
 
-    /// Every action with its id, forward before compensation, in the plan's order.
+    /// Every action with its id, in the plan's order: forward, compensation, what persons requested.
     pub fn actions<'a>(&'a self, plan: &'a SagaPlan) -> impl Iterator<Item = (ActionId, &'a Action)> + 'a {
         plan.steps.iter().zip(&self.steps).flat_map(|(step, state)| {
             let forward = (ActionId::forward(step.name.clone()), &state.forward);
             let undo = state.undo.as_ref().map(|undo| (ActionId::compensation(step.name.clone()), undo));
-            std::iter::once(forward).chain(undo)
+            let manual = state.manual.iter().map(|manual| (manual.request.action.clone(), &manual.action));
+            std::iter::once(forward).chain(undo).chain(manual)
         })
     }
 
@@ -327,6 +184,20 @@ impl SagaState {
     pub fn compensation_began(&self, plan: &SagaPlan, id: &ActionId) -> bool {
         let step = plan.find(&id.step).map(|ix| self.step(ix));
         step.and_then(|step| step.undo.as_ref()).is_some_and(|undo| undo.stage != Stage::Pending)
+    }
+
+    /// Has the compensation of this action's step begun, and not ended?
+    pub fn compensation_is_open(&self, plan: &SagaPlan, id: &ActionId) -> bool {
+        let undo = plan.find(&id.step).and_then(|ix| self.step(ix).undo.as_ref());
+        undo.is_some_and(|undo| undo.stage != Stage::Pending && !undo.is_settled())
+    }
+
+    /// Has the compensation of this action's step answered that there was nothing to undo, started in doubt?
+    pub fn compensation_found_nothing(&self, plan: &SagaPlan, id: &ActionId) -> bool {
+        let undo = plan.find(&id.step).and_then(|ix| self.step(ix).undo.as_ref());
+        undo.is_some_and(|undo| {
+            undo.in_doubt && undo.stage == Stage::Succeeded && undo.effect == Effect::None
+        })
     }
 
     /// Has the pivot succeeded?
@@ -352,49 +223,89 @@ impl SagaState {
         })
     }
 
+    /// Has the pivot not succeeded? Of a workflow without one: has the saga not ended?
+    pub fn before_pivot(&self, plan: &SagaPlan) -> bool {
+        if plan.pivot.is_some() { !self.past_pivot(plan) } else { !self.phase.is_ended() }
+    }
+
+    /// Does nothing of this action begin any more? Of a closed saga only what a person requests still does.
+    pub fn is_over(&self, id: &ActionId) -> bool {
+        self.phase == Phase::Closed && !matches!(id.direction, Direction::Manual(_))
+    }
+
     /// Has the step an effect that a turned saga still has to undo?
     pub fn owes_compensation(&self, plan: &SagaPlan, ix: StepIx) -> bool {
         let step = self.step(ix);
         let undoable = plan.step(ix).kind != StepKind::Read;
-        let applied = matches!(step.forward.effect, Effect::Applied | Effect::Partial);
-        undoable && applied && step.undo.as_ref().is_none_or(|undo| undo.stage != Stage::Succeeded)
+        undoable
+            && step.forward.has_effect()
+            && step.undo.as_ref().is_none_or(|undo| undo.stage != Stage::Succeeded)
     }
 
     /// Is everything of this step and of all that depends on it settled and, where it had an effect, undone?
     pub fn unwound(&self, plan: &SagaPlan) -> Vec<bool> {
         let mut unwound = vec![false; self.steps.len()];
         for &ix in plan.graph.order().iter().rev() {
-            unwound[ix.0] = self.step(ix).forward.stage.is_settled()
+            let step = self.step(ix);
+            let undo_is_clear =
+                step.undo.as_ref().is_none_or(|undo| undo.dispute.is_none() && undo.running.is_none());
+            unwound[ix.0] = step.forward.is_settled()
+                && undo_is_clear
                 && !self.owes_compensation(plan, ix)
                 && plan.graph.children(ix).iter().all(|child| unwound[child.0]);
         }
         unwound
     }
 
-    /// Open actions: begun or waiting, not settled. Zero once a saga has ended without leftovers.
+    /// Has an action to wait, though it is free to begin? A step, while one that it depends on is disputed; a
+    /// compensation, while news of a step that depends on its step is not settled, and undone.
+    pub fn is_held(&self, plan: &SagaPlan, id: &ActionId) -> bool {
+        let Some(ix) = plan.find(&id.step) else { return false };
+        match id.direction {
+            Direction::Forward => {
+                let disputed = |parent: &StepIx| self.step(*parent).forward.dispute.is_some();
+                plan.graph.parents(ix).iter().any(disputed)
+            }
+            Direction::Compensation => {
+                let children = plan.graph.children(ix);
+                if children.is_empty() {
+                    return false;
+                }
+                let unwound = self.unwound(plan);
+                children.iter().any(|child| !unwound[child.0])
+            }
+            Direction::Manual(_) => false,
+        }
+    }
+
+    /// Open actions: begun or waiting, not settled, or disputed. Zero once a saga has ended without leftovers.
     pub fn open_actions(&self, plan: &SagaPlan) -> u32 {
-        let open = |a: &Action| !a.stage.is_settled() && a.stage != Stage::Pending;
-        let count = self.actions(plan).filter(|(_, a)| open(a)).count();
+        let count = self.actions(plan).filter(|(id, a)| self.is_open(plan, id, a)).count();
         u32::try_from(count).unwrap_or(u32::MAX)
     }
-}
 
-impl Action {
-    /// Attempts counted since the present budget was granted.
-    pub fn attempts_of_budget(&self) -> u32 {
-        self.attempts - self.attempts_before
-    }
-
-    /// The recorded result, unless there is none or it was omitted.
-    pub fn value(&self) -> Option<&Json> {
-        self.output.as_ref().and_then(Recorded::value)
-    }
-
-    /// The marker in the place of its result, if that could not be recorded.
-    pub fn omitted(&self) -> Option<&Omitted> {
-        match &self.output {
-            Some(Recorded::Omitted(omitted)) => Some(omitted),
-            Some(Recorded::Value(_)) | None => None,
+    fn is_open(&self, plan: &SagaPlan, id: &ActionId, a: &Action) -> bool {
+        if a.dispute.is_some() || a.running.is_some() {
+            return true;
         }
+        if self.is_over(id) || a.stage.is_settled() {
+            return false;
+        }
+        a.stage != Stage::Pending || self.awaits_approval(plan, id)
+    }
+
+    /// Is this a requested compensation that another person has to approve?
+    pub fn awaits_approval(&self, plan: &SagaPlan, id: &ActionId) -> bool {
+        self.manual(plan, id).is_some_and(|manual| {
+            manual.action.stage == Stage::Pending
+                && manual.request.approved_by.is_none()
+                && manual.denied.is_none()
+        })
+    }
+
+    /// The record of a requested compensation.
+    pub fn manual(&self, plan: &SagaPlan, id: &ActionId) -> Option<&Manual> {
+        let step = plan.find(&id.step)?;
+        self.step(step).manual.iter().find(|manual| manual.request.action == *id)
     }
 }

@@ -95,7 +95,7 @@ pub enum StartCause {
     Retry,
     /// A declared repeat of an unknown one.
     Repeat,
-    /// *Reserved.* A person ordered it.
+    /// A person ordered it: retry now, or send again.
     Ordered,
 }
 
@@ -108,7 +108,7 @@ pub enum TurnReason {
         /// Which step.
         step: Arc<str>,
     },
-    /// *Reserved.* A step took effect in part.
+    /// A step took effect in part.
     Partial {
         /// Which step.
         step: Arc<str>,
@@ -127,14 +127,14 @@ pub enum TurnReason {
     },
     /// The saga's deadline passed before its pivot.
     Deadline,
-    /// *Reserved.* An operator turned it back, or rejected a step.
+    /// An operator turned it back, or rejected a step.
     Operator {
         /// Who.
         by: String,
         /// Why.
         reason: String,
     },
-    /// *Reserved.* A recorded outcome was contradicted.
+    /// A recorded outcome was contradicted.
     Contradiction {
         /// Which step.
         step: Arc<str>,
@@ -172,7 +172,7 @@ pub enum FailureKind {
     Persistent,
     /// May or may not have taken effect.
     Unknown,
-    /// The participant answered in a way whose rule is not built yet.
+    /// The participant answered in a way whose rule was not built yet: only in journals of an earlier version.
     NotYet,
 }
 
@@ -245,8 +245,26 @@ pub enum Because {
     RetentionPassed,
     /// The input could not be built, or is too large; nothing was sent.
     Input,
-    /// The rule for this answer is not built yet.
+    /// The rule for this answer was not built yet: only in journals of an earlier version.
     NotYet,
+    /// It took effect in part, and nothing undoes it by itself.
+    Partial,
+    /// Somebody else closed the transmission out.
+    Fenced,
+    /// The participant holds the request id with other parameters.
+    Mismatch,
+    /// What the compensation expected to find has moved.
+    Stale,
+    /// Another person has to approve it.
+    Approval,
+    /// Another person denied it.
+    Denied,
+    /// A person found that it had no effect.
+    FoundByPerson,
+    /// It needs the result of a step that was waived.
+    Waived,
+    /// News contradicts what is recorded.
+    Contradiction,
 }
 
 impl Because {
@@ -263,6 +281,15 @@ impl Because {
             Self::RetentionPassed => "retention-passed",
             Self::Input => "input",
             Self::NotYet => "not-yet",
+            Self::Partial => "partial",
+            Self::Fenced => "fenced",
+            Self::Mismatch => "mismatch",
+            Self::Stale => "stale",
+            Self::Approval => "approval",
+            Self::Denied => "denied",
+            Self::FoundByPerson => "found-by-person",
+            Self::Waived => "waived",
+            Self::Contradiction => "contradiction",
         }
     }
 }
@@ -303,39 +330,39 @@ pub enum Verb {
     Resume,
     /// Settle an action as applied.
     Accept,
-    /// *Reserved.*
+    /// Let the next attempt, or query, begin now.
     RetryNow,
-    /// *Reserved.*
+    /// Transmit an action whose outcome is unknown once more.
     SendAgain,
-    /// *Reserved.*
+    /// Settle an action with a finding.
     Found,
-    /// *Reserved.*
+    /// Reject a quarantined forward action: the saga turns back.
     Reject,
-    /// *Reserved.*
+    /// Supply a result that could not be recorded.
     Supply,
-    /// *Reserved.*
+    /// Turn the saga back, as its operator.
     TurnBack,
-    /// *Reserved.*
+    /// Compensate while the forward outcome is unknown.
     CompensateInDoubt,
-    /// *Reserved.*
+    /// Request a compensation.
     Compensate,
-    /// *Reserved.*
+    /// Approve what waits for another person.
     Approve,
-    /// *Reserved.*
+    /// Deny it.
     Deny,
-    /// *Reserved.*
+    /// Put the next query off.
     Keep,
-    /// *Reserved.*
+    /// Say who works on a desk item.
     Assign,
-    /// *Reserved.*
+    /// Say what was decided about a desk item.
     SetDisposition,
-    /// *Reserved.*
+    /// Do without a step after the pivot.
     Waive,
-    /// *Reserved.*
+    /// End what cannot be finished.
     Close,
-    /// *Reserved.*
+    /// Let no new attempt start.
     Pause,
-    /// *Reserved.*
+    /// Let attempts start again.
     Unpause,
 }
 
@@ -351,14 +378,14 @@ pub enum Answer {
     Pending,
     /// It had been done before.
     Already,
-    /// *Reserved.* It cannot be done; the state is the reason.
+    /// It cannot be done; the state is the reason.
     Refused {
         /// Why.
         reason: String,
     },
 }
 
-/// *Reserved.* News of an action that is settled.
+/// News of an action that is settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct News {
     /// Of which action.
@@ -371,7 +398,7 @@ pub struct News {
     pub why: String,
 }
 
-/// *Reserved.* A request to close a saga.
+/// A request to close a saga.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseRequested {
     /// The one-time operation id.
@@ -382,9 +409,12 @@ pub struct CloseRequested {
     pub reason: String,
     /// What will be done about the effects that remain.
     pub follow_up: String,
+    /// The effects that are possible or partial and that the requester knows of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<ActionId>,
 }
 
-/// *Reserved.* A person's request for a compensation: a new business action.
+/// A person's request for a compensation: a new business action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompensationRequest {
     /// `step/manual:<id>`.

@@ -1,6 +1,7 @@
 //! What can be asked of the machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::event::{Failure, Finding, Recorded, Trigger};
 use crate::id::{ActionId, Incarnation, OperationId, SagaId};
@@ -67,12 +68,12 @@ pub enum Command {
         /// Which one.
         attempt: u32,
     },
-    /// An attempt answered.
+    /// An attempt answered, whether or not it is still under way.
     Answer {
         /// Of which action.
         action: ActionId,
-        /// Which one.
-        attempt: u32,
+        /// Which one; none if the answer does not say.
+        attempt: Option<u32>,
         /// What it answered.
         answer: Attempted,
     },
@@ -103,10 +104,32 @@ pub enum Command {
     Tick,
     /// A person cancels the saga.
     Cancel(Operation),
+    /// An operator turns the saga back.
+    TurnBack(Operation),
+    /// No new attempt of any kind starts, until it is unpaused.
+    Pause(Operation),
+    /// Attempts may start again, and what time brought meanwhile is decided.
+    Unpause(Operation),
     /// A person lets a quarantined action go on.
     Resume {
         /// Of which action.
         action: ActionId,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person lets the next attempt, or query, begin now.
+    RetryNow {
+        /// Of which action.
+        action: ActionId,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person has an action of unknown outcome transmitted once more, under the same request id.
+    SendAgain {
+        /// Of which action.
+        action: ActionId,
+        /// Why the key retention, or the budget where none is stated, does not stand in the way.
+        override_reason: Option<String>,
         /// Who, why, and the one-time id.
         operation: Operation,
     },
@@ -121,6 +144,146 @@ pub enum Command {
         /// Who, why, and the one-time id.
         operation: Operation,
     },
+    /// A person settles an action with a finding.
+    FoundByPerson {
+        /// Of which action.
+        action: ActionId,
+        /// What was found.
+        finding: PersonFinding,
+        /// What the person relies on.
+        evidence: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person rejects a quarantined forward action: the saga turns back.
+    Reject {
+        /// Which action.
+        action: ActionId,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person supplies a result that could not be recorded. The runtime has checked that it decodes.
+    Supply {
+        /// Of which action.
+        action: ActionId,
+        /// The value.
+        output: Json,
+        /// What the person relies on.
+        evidence: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person puts the next query off.
+    Keep {
+        /// Of which action.
+        action: ActionId,
+        /// Until when.
+        until: Timestamp,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person does without a step after the pivot.
+    Waive {
+        /// Which action.
+        action: ActionId,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person says who works on a desk item.
+    Assign {
+        /// The item's name: `step/direction`, or empty for the saga's own.
+        item: String,
+        /// Who works on it.
+        assignee: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person says what was decided about a desk item.
+    SetDisposition {
+        /// The item's name: `step/direction`, or empty for the saga's own.
+        item: String,
+        /// What was decided.
+        disposition: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person orders a compensation while the forward outcome is unknown.
+    CompensateInDoubt {
+        /// Of which forward action.
+        action: ActionId,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person requests a compensation: a new business action.
+    Compensate {
+        /// `step/manual:<id>`, with the id that the requester brought.
+        action: ActionId,
+        /// What is requested.
+        order: CompensationOrder,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// A person asks to end what cannot be finished.
+    Close {
+        /// What will be done about the effects that remain.
+        follow_up: String,
+        /// Every action whose effect is possible or partial.
+        named: Vec<ActionId>,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// Another person approves what waits for it: a compensation by its action, a request to close by its
+    /// operation id.
+    Approve {
+        /// What is approved.
+        request: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+    /// Another person denies it.
+    Deny {
+        /// What is denied.
+        request: String,
+        /// Who, why, and the one-time id.
+        operation: Operation,
+    },
+}
+
+/// What a person can find. For the engine it is what a query finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersonFinding {
+    /// It had no effect, and cannot have one any more.
+    NotApplied,
+    /// It was finally refused: a forward action before the pivot.
+    Refused(Option<Json>),
+    /// It took effect in part: a forward action before the pivot.
+    Partial(Option<Json>),
+}
+
+/// What a person requests when they request a compensation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompensationOrder {
+    /// From the controlled vocabulary.
+    pub reason_code: String,
+    /// Who has to approve it.
+    pub approval: Approval,
+    /// The state and version that the request expects.
+    pub expected: Option<Json>,
+    /// What it would do.
+    pub proposed: Option<Json>,
+    /// What it touches.
+    pub affected: Option<Json>,
+    /// What the dry run showed.
+    pub dry_run: Option<Json>,
+}
+
+/// Who approves a requested compensation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Another person than the requester: it waits on the approval desk.
+    AnotherPerson,
+    /// The policy of this name allows it: it runs at once.
+    Policy(String),
 }
 
 /// Who asks, why, and under which one-time id.
@@ -148,7 +311,10 @@ pub enum Attempted {
     /// May or may not have taken effect.
     Unknown(Failure),
     /// The participant has taken it and will answer later.
-    Accepted,
+    Accepted {
+        /// Its lower bound for being asked about it.
+        wait: Option<Duration>,
+    },
     /// It took effect in part.
     Partial(Option<Recorded>),
     /// This transmission is closed out.

@@ -6,14 +6,14 @@ use super::fold::shift;
 use super::table::Moment;
 use crate::event::Because;
 use crate::id::StepIx;
-use crate::plan::{InDoubt, SagaPlan, Settle};
-use crate::state::{Action, Effect, SagaState, SettlePlan, Stage};
+use crate::plan::{InDoubt, SagaPlan, Settle, Source};
+use crate::state::{Action, Effect, Phase, SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
 
 const LEGAL: &str = "the stage was looked at";
 
 pub(super) fn derive(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {
-    if state.phase.is_ended() {
+    if matches!(state.phase, Phase::Completed | Phase::Closed) {
         return;
     }
     if state.turned.is_none() {
@@ -30,9 +30,27 @@ fn unblock(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {
             continue;
         }
         if !branch::waits(plan, state, ix) {
+            let lacks = plan.step(ix).input.sources().iter().any(|source| is_waived(plan, state, *source));
             let action = &mut state.steps[ix.0].forward;
+            if lacks {
+                shift(action, Moment::Quarantined, at).expect(LEGAL);
+                action.quarantine = Some((Because::Waived, at));
+                continue;
+            }
             shift(action, Moment::Unblocked, at).expect(LEGAL);
             action.ready_at = Some(at);
+        }
+    }
+}
+
+/// Was the step waived that gives this value?
+fn is_waived(plan: &SagaPlan, state: &SagaState, source: Source) -> bool {
+    match source {
+        Source::SagaInput => false,
+        Source::Step(of) => state.step(of).waived,
+        Source::Branch(ix) => {
+            let taken = state.branches[ix.0].and_then(|taken| plan.branch(ix).gives.of(taken));
+            taken.is_some_and(|source| is_waived(plan, state, source))
         }
     }
 }
@@ -72,24 +90,37 @@ fn unblock_compensations(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) 
     }
     let unwound = state.unwound(plan);
     for ix in plan.indices() {
-        let free = waiting(state, ix) && plan.graph.children(ix).iter().all(|child| unwound[child.0]);
-        if free && (state.owes_compensation(plan, ix) || settled_by_compensation(plan, state, ix)) {
+        let alone = state.step(ix).forward.running.is_none();
+        let free = alone && plan.graph.children(ix).iter().all(|child| unwound[child.0]);
+        if !waiting(state, ix) || !free {
+            continue;
+        }
+        let in_doubt = settled_by_compensation(plan, state, ix);
+        if in_doubt || state.owes_compensation(plan, ix) {
             let undo = state.steps[ix.0].undo.as_mut().expect("a waiting compensation is there");
+            undo.in_doubt = in_doubt;
             shift(undo, Moment::Unblocked, at).expect(LEGAL);
             undo.ready_at = Some(at);
         }
     }
 }
 
-/// The outcome is unknown, its own means are spent, and its participant keeps a barrier: the compensation
-/// settles it.
+/// The outcome is unknown, and the compensation settles it: its own means are spent and its participant keeps a
+/// barrier, or a person ordered it.
 fn settled_by_compensation(plan: &SagaPlan, state: &SagaState, ix: StepIx) -> bool {
-    let fenced = plan.step(ix).undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
     let forward = &state.step(ix).forward;
-    let spent = match (plan.step(ix).settle, forward.settling.map(|s| s.plan)) {
-        (Settle::ByQuery, Some(SettlePlan::Desk(because, _))) => because == Because::QueriesSpent,
-        (Settle::ByRepeating | Settle::ByOperator, Some(_)) => true,
-        _ => false,
+    let Some(settling) = forward.settling.filter(|_| forward.stage == Stage::Reconciling) else {
+        return false;
     };
-    fenced && forward.stage == Stage::Reconciling && forward.running.is_none() && spent
+    if forward.doubt_ordered {
+        return !matches!(settling.plan, SettlePlan::Querying { .. });
+    }
+    let why = settling.item.map(|(because, _)| because);
+    let spent = match plan.step(ix).settle {
+        Settle::ByQuery => settling.plan == SettlePlan::Person && why == Some(Because::QueriesSpent),
+        Settle::ByRepeating | Settle::ByOperator => why != Some(Because::Mismatch),
+        Settle::NoEffect => false,
+    };
+    let fenced = plan.step(ix).undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
+    fenced && spent && forward.running.is_none()
 }

@@ -1,110 +1,101 @@
-//! What a person may do: `resume` and `accept`. (`cancel` is in `turn`.) The other verbs come later, and are
-//! refused with the reason "not yet" by [`crate::agenda::verbs`].
+//! What a person may do: every verb of semantics §4. Anything else is refused with the state as the reason, and
+//! nothing changes; what is done is answered, and the same operation id gets the same answer for ever.
+//!
+//! One file per kind: `direction` (which way the saga goes, and whether it moves), `go_on` (let something go on),
+//! `settle` (say what an outcome is), `compensate` (undo), `requests` (what two people decide), `items` (notes).
 
-use super::branch;
+mod compensate;
+mod direction;
+mod go_on;
+mod items;
+mod requests;
+mod settle;
+
+pub(crate) use requests::effects_in_place;
+
 use super::scribe::Scribe;
-use super::turn::{already_asked, answered};
 use crate::event::{Answer, JournalEvent, Verb};
-use crate::id::{ActionId, StepIx};
-use crate::json::Json;
-use crate::machine::fold::{NOTHING_TO_UNDO, UNDONE};
-use crate::machine::{Operation, Rejected};
-use crate::plan::SagaPlan;
-use crate::state::{Action, SagaState, Stage};
+use crate::machine::{Command, Operation, Rejected};
 
-/// A quarantined action goes on with a fresh, stated budget, under the same request id.
-pub(super) fn resume(s: &mut Scribe<'_>, action: ActionId, operation: Operation) -> Result<(), Rejected> {
-    if already_asked(s, &operation, Verb::Resume)? {
-        return Ok(());
-    }
-    let (_, a) = s.find(&action)?;
-    may_resume(s.state, &action, a).map_err(Rejected::State)?;
-    let policy = s.policy(&action);
-    let (attempts, deadline) = (policy.max_attempts, s.now + policy.give_up_after);
-    s.record(JournalEvent::Resumed { action, operation: operation.id.clone(), attempts, deadline });
-    answered(s, operation, Verb::Resume, Answer::Accepted);
-    Ok(())
-}
-
-pub(crate) fn may_resume(state: &SagaState, id: &ActionId, a: &Action) -> Result<(), String> {
-    if state.phase.is_ended() {
-        return Err("the saga has ended".into());
-    }
-    if a.stage != Stage::Quarantined {
-        return Err(format!("only a QUARANTINED action can be resumed, and `{id}` is {}", a.stage.name()));
-    }
-    if id.is_forward() && state.turned.is_some() {
-        return Err("the saga has turned back: nothing goes forward".into());
-    }
-    Ok(())
-}
-
-/// A person settles an action as applied.
-pub(super) fn accept(
-    s: &mut Scribe<'_>,
-    action: ActionId,
-    output: Option<Json>,
-    evidence: String,
-    operation: Operation,
-) -> Result<(), Rejected> {
-    if already_asked(s, &operation, Verb::Accept)? {
-        return Ok(());
-    }
-    let (ix, a) = s.find(&action)?;
-    may_accept(s.plan, s.state, &action, a).map_err(Rejected::State)?;
-    check_output(s.plan, ix, &action, output.as_ref())?;
-    s.record(JournalEvent::AcceptedByPerson { action, operation: operation.id.clone(), output, evidence });
-    answered(s, operation, Verb::Accept, Answer::Accepted);
-    Ok(())
-}
-
-pub(crate) fn may_accept(
-    plan: &SagaPlan,
-    state: &SagaState,
-    id: &ActionId,
-    a: &Action,
-) -> Result<(), String> {
-    if state.phase.is_ended() {
-        return Err("the saga has ended".into());
-    }
-    if id.is_forward() && state.compensation_began(plan, id) {
-        return Err(format!("the compensation of `{}` settles it", id.step));
-    }
-    let undecided = plan.find(&id.step).and_then(|ix| branch::undecided_around(plan, state, ix));
-    if let Some(branch) = undecided.filter(|_| id.is_forward()) {
-        return Err(format!("the branch `{}` is not decided", plan.branch(branch).name));
-    }
-    match a.stage {
-        Stage::Quarantined => Ok(()),
-        Stage::Reconciling if a.running.is_none() => Ok(()),
-        Stage::Reconciling => Err(format!("an attempt of `{id}` is running: wait for its answer")),
-        Stage::Pending
-        | Stage::Ready
-        | Stage::Running
-        | Stage::RetryScheduled
-        | Stage::Succeeded
-        | Stage::Partial
-        | Stage::TerminalRejected
-        | Stage::Skipped => Err(format!(
-            "only a QUARANTINED or RECONCILING action can be accepted, and `{id}` is {}",
-            a.stage.name()
-        )),
-    }
-}
-
-fn check_output(plan: &SagaPlan, ix: StepIx, id: &ActionId, output: Option<&Json>) -> Result<(), Rejected> {
-    match output {
-        Some(value) if id.is_forward() || matches!(value.text(), UNDONE | NOTHING_TO_UNDO) => Ok(()),
-        Some(value) => Err(Rejected::state(format!(
-            "a compensation is accepted with {UNDONE} or {NOTHING_TO_UNDO}, not with {value}"
-        ))),
-        None if id.is_forward() && !plan.needs_output(ix) => Ok(()),
-        None if id.is_forward() => {
-            let step = &plan.step(ix).name;
-            Err(Rejected::state(format!(
-                "another step, or the result, needs the output of `{step}`: give it"
-            )))
+/// Obeys a person's command.
+pub(super) fn obey(s: &mut Scribe<'_>, command: Command) -> Result<(), Rejected> {
+    match command {
+        Command::Cancel(operation) => direction::cancel(s, operation),
+        Command::TurnBack(operation) => direction::turn_back(s, operation),
+        Command::Pause(operation) => direction::pause(s, operation),
+        Command::Unpause(operation) => direction::unpause(s, operation),
+        Command::Waive { action, operation } => direction::waive(s, action, operation),
+        Command::Reject { action, operation } => direction::reject(s, action, operation),
+        Command::Resume { action, operation } => go_on::resume(s, action, operation),
+        Command::RetryNow { action, operation } => go_on::retry_now(s, action, operation),
+        Command::SendAgain { action, override_reason, operation } => {
+            go_on::send_again(s, action, override_reason, operation)
         }
-        None => Err(Rejected::state(format!("say {UNDONE} or {NOTHING_TO_UNDO}"))),
+        Command::Keep { action, until, operation } => go_on::keep(s, action, until, operation),
+        Command::Accept { action, output, evidence, operation } => {
+            settle::accept(s, action, output, evidence, operation)
+        }
+        Command::FoundByPerson { action, finding, evidence, operation } => {
+            settle::found(s, action, finding, evidence, operation)
+        }
+        Command::Supply { action, output, evidence, operation } => {
+            settle::supply(s, action, output, evidence, operation)
+        }
+        Command::CompensateInDoubt { action, operation } => compensate::in_doubt(s, action, operation),
+        Command::Compensate { action, order, operation } => compensate::request(s, action, order, operation),
+        Command::Close { follow_up, named, operation } => requests::close(s, follow_up, named, operation),
+        Command::Approve { request, operation } => requests::approve(s, request, operation),
+        Command::Deny { request, operation } => requests::deny(s, request, operation),
+        Command::Assign { item, assignee, operation } => {
+            items::annotate(s, Verb::Assign, item, Some(assignee), None, operation)
+        }
+        Command::SetDisposition { item, disposition, operation } => {
+            items::annotate(s, Verb::SetDisposition, item, None, Some(disposition), operation)
+        }
+        Command::Claim { .. }
+        | Command::Begin { .. }
+        | Command::InputFailed { .. }
+        | Command::DecideBranch { .. }
+        | Command::ConditionFailed { .. }
+        | Command::Withdraw { .. }
+        | Command::Answer { .. }
+        | Command::BeginQuery { .. }
+        | Command::Found { .. }
+        | Command::QueryFailed { .. }
+        | Command::Tick => unreachable!("`advance` sends only what persons ask for here"),
     }
+}
+
+/// Does what a person asks for, once: an operation id that was used for the same verb before has its answer
+/// already.
+fn once(
+    s: &mut Scribe<'_>,
+    operation: Operation,
+    verb: Verb,
+    ask: impl FnOnce(&mut Scribe<'_>, &Operation) -> Result<Answer, Rejected>,
+) -> Result<(), Rejected> {
+    match s.state.answers.get(&operation.id) {
+        Some((asked, _)) if *asked == verb => return Ok(()),
+        Some((asked, _)) => {
+            return Err(Rejected::state(format!(
+                "the operation id `{}` was used for {asked:?} before; each operation needs its own",
+                operation.id
+            )));
+        }
+        None => {}
+    }
+    let answer = ask(s, &operation)?;
+    answered(s, operation, verb, answer);
+    Ok(())
+}
+
+/// Journals what a person was answered.
+pub(super) fn answered(s: &mut Scribe<'_>, operation: Operation, verb: Verb, answer: Answer) {
+    let Operation { id, actor, reason } = operation;
+    s.record(JournalEvent::Answered { operation: id, verb, actor, reason, answer });
+}
+
+/// Refuses with the state as the reason.
+fn refuse<T>(reason: impl Into<String>) -> Result<T, Rejected> {
+    Err(Rejected::state(reason))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::scribe::Scribe;
+use super::scribe::{Scribe, policy as policy_of};
 use crate::event::{Because, Next};
 use crate::id::ActionId;
 use crate::plan::{Exhausted, SagaPlan, StepKind, policy};
@@ -30,7 +30,7 @@ pub(super) fn after_failure(s: &Scribe<'_>, id: &ActionId, hint: Option<Duration
     if at >= deadline {
         return exhausted(s, id, Because::DeadlineWouldPass);
     }
-    if of_budget >= attempts_max(s, id) {
+    if of_budget >= attempts_max(s.plan, id, action) {
         return exhausted(s, id, Because::AttemptsSpent);
     }
     Next::Retry { at }
@@ -57,15 +57,17 @@ pub(super) fn turning(state: &SagaState, id: &ActionId) -> bool {
     id.is_forward() && (state.turned.is_some() || !state.wishes.is_empty())
 }
 
-pub(super) fn attempts_max(s: &Scribe<'_>, id: &ActionId) -> u32 {
-    s.action(id).granted.unwrap_or(s.policy(id).max_attempts)
+/// The attempts of the present budget: what a `resume` granted, or the policy.
+pub(super) fn attempts_max(plan: &SagaPlan, id: &ActionId, action: &Action) -> u32 {
+    let step = plan.find(&id.step).map(|ix| plan.step(ix)).expect("the action was found before");
+    action.granted.unwrap_or(policy_of(step, id).max_attempts)
 }
 
 /// The step's own deadline, `give-up-after`, of a forward action or a compensation.
 pub(crate) fn step_deadline(plan: &SagaPlan, id: &ActionId, action: &Action) -> Timestamp {
     let Some(ready_at) = action.ready_at else { return Timestamp::MAX };
     let step = plan.find(&id.step).map(|ix| plan.step(ix)).expect("the action was found before");
-    let policy = if id.is_forward() { &step.retry } else { &step.compensation };
+    let policy = policy_of(step, id);
     action.deadline.unwrap_or(ready_at + policy.give_up_after)
 }
 

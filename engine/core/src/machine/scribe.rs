@@ -58,6 +58,10 @@ impl<'a> Scribe<'a> {
         policy(self.step(id), id)
     }
 
+    pub(super) fn is_pivot(&self, id: &ActionId) -> bool {
+        id.is_forward() && self.step(id).kind == StepKind::Pivot
+    }
+
     pub(super) fn is_read(&self, id: &ActionId) -> bool {
         id.is_forward() && self.step(id).kind == StepKind::Read
     }

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use super::retry;
 use super::scribe::Scribe;
-use super::turn;
+use super::{attempt, dispute, news, retry, turn};
 use crate::event::{Because, Failure, Finding, JournalEvent, Next, TurnReason};
 use crate::id::ActionId;
 use crate::machine::Rejected;
 use crate::plan::{SagaPlan, Settle, StepKind, StepPlan, policy};
-use crate::state::{Action, SagaState, SettlePlan, Stage};
+use crate::state::{Action, Ask, Dispute, SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
 
 /// What is being answered while the plan is made.
@@ -21,12 +20,48 @@ pub(super) enum Counted {
     Earlier,
 }
 
-/// How the outcome of `id` is settled next.
+/// How the outcome of `id` is settled next. What the participant has accepted is not repeated, and needs no
+/// person, before the step deadline: its reply is awaited.
 pub(super) fn plan(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
+    let accepted = s.action(id).settling.is_some_and(|settling| settling.accepted);
     match settle_of(s.step(id), id) {
         Settle::ByQuery => query(s, id, counted),
+        Settle::ByRepeating | Settle::ByOperator if accepted => Next::Stay,
         Settle::ByRepeating => repeat(s, id, counted),
         Settle::NoEffect | Settle::ByOperator => Next::Desk { because: Because::NoQuery },
+    }
+}
+
+/// How it goes on once the participant has taken it: `wait` is its lower bound for the first query.
+pub(super) fn plan_accepted(s: &Scribe<'_>, id: &ActionId, wait: Option<Duration>) -> Next {
+    if settle_of(s.step(id), id) != Settle::ByQuery {
+        return Next::Stay;
+    }
+    let a = s.action(id);
+    let asked = a.settling.map_or(0, |settling| settling.asked);
+    let delay = delay(s, id, asked + 1, u32::MAX - a.queries);
+    Next::Query { at: s.now + delay.max(wait.unwrap_or_default()) }
+}
+
+/// The participant has taken it and did not answer until the step deadline: the reconciliation desk, and
+/// queries and repeats go on, from now within their budgets.
+pub(super) fn accepted_overdue(s: &mut Scribe<'_>, action: &ActionId) {
+    let a = s.action(action);
+    let accepted = a.settling.is_some_and(|settling| settling.accepted && a.stage == Stage::Reconciling);
+    if !accepted || s.now < retry::step_deadline(s.plan, action, a) {
+        return;
+    }
+    let plan_before = a.settling.map(|settling| settling.plan);
+    // What is under way goes on: only what it finds is counted from now.
+    let under_way = matches!(plan_before, Some(SettlePlan::Querying { .. } | SettlePlan::Repeating));
+    if under_way {
+        return;
+    }
+    let next = Next::Desk { because: Because::DeadlinePassed };
+    s.record(JournalEvent::Planned { action: action.clone(), failure: None, next });
+    let next = plan(s, action, Counted::Earlier);
+    if matches!(next, Next::Query { .. } | Next::Repeat { .. }) {
+        s.record(JournalEvent::Planned { action: action.clone(), failure: None, next });
     }
 }
 
@@ -46,9 +81,10 @@ fn delay(s: &Scribe<'_>, id: &ActionId, count: u32, salt: u32) -> Duration {
 /// The last query of a budget is not spent inside the settle window, where "absent" can decide nothing.
 fn query(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
     let a = s.action(id);
-    let asked = a.settling.map_or(0, |settling| settling.queries);
+    let (spent, asked) = a.settling.map_or((0, 0), |settling| (settling.queries, settling.asked));
+    let accepted = a.settling.is_some_and(|settling| settling.accepted);
     let max = s.step(id).query.max_queries;
-    if asked >= max {
+    if spent >= max {
         return Next::Desk { because: Because::QueriesSpent };
     }
     // Salted past the attempts, so that queries and retries do not draw the same delays.
@@ -58,7 +94,8 @@ fn query(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
         Counted::Earlier => a.last_sent_at.unwrap_or(s.now),
     };
     if let Some(window) = s.step(id).contract.settle_window
-        && asked + 1 == max
+        && spent + 1 == max
+        && !accepted
     {
         at = at.max(last_sent + window);
     }
@@ -69,7 +106,7 @@ fn query(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
 /// a wish and (with a stated retention) a deadline do not stop them.
 fn repeat(s: &Scribe<'_>, id: &ActionId, counted: Counted) -> Next {
     let a = s.action(id);
-    if a.attempts_of_budget() >= retry::attempts_max(s, id) {
+    if a.attempts_of_budget() >= retry::attempts_max(s.plan, id, a) {
         return Next::Desk { because: Because::AttemptsSpent };
     }
     let hint = match counted {
@@ -114,16 +151,25 @@ pub(crate) fn fence_through(
 ) -> Option<u32> {
     let a = state.action(plan, id)?;
     let decisive = window_has_passed(plan, id, a, now) && !may_be_forgotten(plan, id, a, now);
-    let fences = retry::turning(state, id) || decisive;
+    let fences = retry::turning(state, id) || (decisive && is_tried_again(plan, state, id, a, now));
     fences.then_some(a.attempts)
+}
+
+/// Would it be tried again, if it were found without effect? Not what is disputed, not what the participant works
+/// on, and not past the deadline or the budget.
+fn is_tried_again(plan: &SagaPlan, state: &SagaState, id: &ActionId, a: &Action, now: Timestamp) -> bool {
+    let rests = a.dispute.is_some() || a.settling.is_some_and(|settling| settling.accepted);
+    let spent = a.attempts_of_budget() >= retry::attempts_max(plan, id, a);
+    !rests && !spent && now < retry::start_deadline(plan, state, id)
 }
 
 /// Was the participant asked late enough for "absent" to mean "without effect", and did it answer before it
 /// may have forgotten? The window counts to the *sending* of the query: nobody knows how long before its
 /// answer the participant looked.
-fn absence_is_decisive(s: &Scribe<'_>, id: &ActionId, a: &Action) -> bool {
-    let asked = match a.settling.map(|settling| settling.plan) {
-        Some(SettlePlan::Querying { since, .. }) => since,
+pub(super) fn absence_is_decisive(s: &Scribe<'_>, id: &ActionId, a: &Action) -> bool {
+    let asked = match (a.settling.map(|settling| settling.plan), &a.dispute) {
+        (Some(SettlePlan::Querying { since, .. }), None) => since,
+        (_, Some(Dispute { ask: Ask::Querying { since, .. }, .. })) => *since,
         _ => return false,
     };
     window_has_passed(s.plan, id, a, asked) && !may_be_forgotten(s.plan, id, a, s.now)
@@ -142,9 +188,8 @@ fn may_be_forgotten(plan: &SagaPlan, id: &ActionId, a: &Action, now: Timestamp) 
 /// Journals the next query as started.
 pub(super) fn begin_query(s: &mut Scribe<'_>, action: ActionId) -> Result<(), Rejected> {
     let (_, a) = s.find(&action)?;
-    match a.settling.map(|settling| settling.plan) {
-        Some(SettlePlan::QueryAt(at)) if at <= s.now => {}
-        _ => return Err(Rejected::state(format!("no query of `{action}` is due"))),
+    if query_due(s.state, &action, a).is_none_or(|at| at > s.now) {
+        return Err(Rejected::state(format!("no query of `{action}` is due")));
     }
     let query = a.queries + 1;
     let fence_through = fence_through(s.plan, s.state, &action, s.now);
@@ -152,11 +197,26 @@ pub(super) fn begin_query(s: &mut Scribe<'_>, action: ActionId) -> Result<(), Re
     Ok(())
 }
 
-fn under_way(s: &Scribe<'_>, id: &ActionId, query: u32) -> Result<(), Rejected> {
-    let (_, a) = s.find(id)?;
+/// When the next query of an action, or of a dispute about it, may be sent.
+pub(crate) fn query_due(state: &SagaState, id: &ActionId, a: &Action) -> Option<Timestamp> {
+    if let Some(dispute) = &a.dispute {
+        return match dispute.ask {
+            Ask::QueryAt(at) if !state.is_over(id) => Some(at),
+            Ask::QueryAt(_) | Ask::Querying { .. } | Ask::Person { .. } => None,
+        };
+    }
     match a.settling.map(|settling| settling.plan) {
-        Some(SettlePlan::Querying { query: asked, .. }) if asked == query => Ok(()),
-        _ => Err(Rejected::state(format!("query {query} of `{id}` is not under way any more"))),
+        Some(SettlePlan::QueryAt(at)) if !state.is_over(id) => Some(at),
+        _ => None,
+    }
+}
+
+/// The query under way, of an action or of a dispute about it.
+pub(crate) fn query_under_way(a: &Action) -> Option<u32> {
+    match (&a.dispute, a.settling.map(|settling| settling.plan)) {
+        (Some(Dispute { ask: Ask::Querying { query, .. }, .. }), _) => Some(*query),
+        (None, Some(SettlePlan::Querying { query, .. })) => Some(query),
+        _ => None,
     }
 }
 
@@ -167,27 +227,36 @@ pub(super) fn query_failed(
     query: u32,
     failure: Failure,
 ) -> Result<(), Rejected> {
-    under_way(s, &action, query)?;
-    let next = plan(s, &action, Counted::Earlier);
+    let (_, a) = s.find(&action)?;
+    if query_under_way(a) != Some(query) {
+        return Err(Rejected::state(format!("query {query} of `{action}` is not under way any more")));
+    }
+    let next = match a.dispute {
+        Some(_) => Next::Desk { because: Because::Contradiction },
+        None => plan(s, &action, Counted::Earlier),
+    };
     s.record(JournalEvent::QueryFailed { action, query, failure, next });
     Ok(())
 }
 
-/// A query found something.
+/// A query found something. What is found out too late is news.
 pub(super) fn found(
     s: &mut Scribe<'_>,
     action: ActionId,
     query: u32,
     finding: Finding,
 ) -> Result<(), Rejected> {
-    under_way(s, &action, query)?;
+    let (_, a) = s.find(&action)?;
+    if query_under_way(a) != Some(query) || s.state.is_over(&action) {
+        news::found_late(s, action, finding);
+        return Ok(());
+    }
+    if a.dispute.is_some() {
+        dispute::found(s, action, query, finding);
+        return Ok(());
+    }
     let next = judge(s, &action, &finding);
-    let step = action.step.clone();
-    let reason = match next {
-        Next::Reject => Some(TurnReason::Refused { step }),
-        Next::TurnBack { .. } => Some(TurnReason::Exhausted { step }),
-        _ => None,
-    };
+    let reason = turns(&action, &finding, &next);
     s.record(JournalEvent::QueryAnswered { action, query, finding, next });
     if let Some(reason) = reason {
         turn::turn(s, reason);
@@ -195,12 +264,23 @@ pub(super) fn found(
     Ok(())
 }
 
+/// Why a finding that was judged so turns the saga back, if it does.
+pub(super) fn turns(id: &ActionId, finding: &Finding, next: &Next) -> Option<TurnReason> {
+    let step = id.step.clone();
+    match (finding, next) {
+        (_, Next::Reject) => Some(TurnReason::Refused { step }),
+        (_, Next::TurnBack { .. }) => Some(TurnReason::Exhausted { step }),
+        (Finding::Partial(_), Next::Done) => Some(TurnReason::Partial { step }),
+        _ => None,
+    }
+}
+
 fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding) -> Next {
     let a = s.action(id);
     match finding {
         Finding::Applied(_) => Next::Done,
-        Finding::Partial(_) => Next::Desk { because: Because::NotYet },
-        Finding::Refused(_) if id.is_forward() && s.step(id).kind != StepKind::Retriable => Next::Reject,
+        Finding::Partial(_) => partial(s, id),
+        Finding::Refused(_) if !cannot_refuse(s, id) => Next::Reject,
         Finding::Refused(_) => retry::persistent(s, id, Because::Persistent),
         Finding::Fenced { through } if *through >= a.attempts => retry::after_failure(s, id, None),
         Finding::Absent if absence_is_decisive(s, id, a) => retry::after_failure(s, id, None),
@@ -210,10 +290,28 @@ fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding) -> Next {
     }
 }
 
+/// What follows from a partial effect: the step's own compensation undoes it, or a person decides.
+pub(super) fn partial(s: &Scribe<'_>, id: &ActionId) -> Next {
+    if id.is_forward() && s.step(id).undo.is_some() {
+        Next::Done
+    } else {
+        Next::Quarantine { because: Because::Partial }
+    }
+}
+
+/// Neither a compensation nor what stands behind the pivot can refuse.
+pub(super) fn cannot_refuse(s: &Scribe<'_>, id: &ActionId) -> bool {
+    !id.is_forward() || s.step(id).kind == StepKind::Retriable || s.state.past_pivot(s.plan)
+}
+
 /// A plan for every action that a takeover left without one.
 pub(super) fn plan_undecided(s: &mut Scribe<'_>, failure: &Failure) {
-    let undecided: Vec<ActionId> =
-        s.state.actions(s.plan).filter(|(_, a)| is_undecided(a)).map(|(id, _)| id).collect();
+    let undecided: Vec<ActionId> = s
+        .state
+        .actions(s.plan)
+        .filter(|(id, a)| is_undecided(a) && !s.state.is_over(id))
+        .map(|(id, _)| id)
+        .collect();
     for action in undecided {
         let a = s.action(&action);
         // The turn that an earlier one brought may have skipped this one.
@@ -225,12 +323,7 @@ pub(super) fn plan_undecided(s: &mut Scribe<'_>, failure: &Failure) {
         } else {
             plan(s, &action, Counted::Earlier)
         };
-        let step = action.step.clone();
-        let turns = matches!(next, Next::TurnBack { .. });
-        s.record(JournalEvent::Planned { action, failure: Some(failure.clone()), next });
-        if turns {
-            turn::turn(s, TurnReason::Exhausted { step });
-        }
+        attempt::planned(s, action, Some(failure.clone()), next);
     }
 }
 

@@ -31,13 +31,23 @@ pub enum Moment {
     Quarantined,
     /// Known without effect, and it will not happen.
     Skipped,
-    /// A person granted a fresh budget.
+    /// A person granted a fresh budget, or approved a stale compensation.
     Resumed,
+    /// A person let the retry begin now.
+    Hurried,
+    /// A dispute was settled: it took effect after all.
+    FoundApplied,
+    /// A dispute was settled: it took effect in part.
+    FoundPartial,
+    /// A dispute was settled: it had no effect after all.
+    FoundWithout,
+    /// A person found that what was built upon had no effect: how it goes on is for a person to say.
+    Reopened,
 }
 
 impl Moment {
     /// Every moment.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Unblocked,
         Self::Started,
         Self::Withdrawn,
@@ -49,6 +59,11 @@ impl Moment {
         Self::Quarantined,
         Self::Skipped,
         Self::Resumed,
+        Self::Hurried,
+        Self::FoundApplied,
+        Self::FoundPartial,
+        Self::FoundWithout,
+        Self::Reopened,
     ];
 
     /// The label in the diagram.
@@ -65,6 +80,11 @@ impl Moment {
             Self::Quarantined => "quarantine",
             Self::Skipped => "skip",
             Self::Resumed => "resume",
+            Self::Hurried => "retry now",
+            Self::FoundApplied => "found applied",
+            Self::FoundPartial => "found partial",
+            Self::FoundWithout => "found without effect",
+            Self::Reopened => "reopened",
         }
     }
 }
@@ -93,17 +113,16 @@ pub fn next(stage: Stage, moment: Moment) -> Option<Stage> {
             Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Succeeded => match stage {
-            Running | Reconciling | Quarantined => Some(Succeeded),
-            Pending | Ready | RetryScheduled | Succeeded | Partial | TerminalRejected | Skipped => None,
+            Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Succeeded),
+            Pending | Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::PartlyApplied => match stage {
-            Running | Reconciling => Some(Partial),
-            Pending | Ready | RetryScheduled | Quarantined => None,
-            Succeeded | Partial | TerminalRejected | Skipped => None,
+            Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Partial),
+            Pending | Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Refused => match stage {
-            Running | Reconciling | Quarantined => Some(TerminalRejected),
-            Pending | Ready | RetryScheduled | Succeeded | Partial | TerminalRejected | Skipped => None,
+            Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(TerminalRejected),
+            Pending | Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::RetryPlanned => match stage {
             Running | Reconciling => Some(RetryScheduled),
@@ -111,13 +130,12 @@ pub fn next(stage: Stage, moment: Moment) -> Option<Stage> {
             Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::BecameUnknown => match stage {
-            Running | Reconciling => Some(Reconciling),
-            Pending | Ready | RetryScheduled | Quarantined => None,
-            Succeeded | Partial | TerminalRejected | Skipped => None,
+            Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Reconciling),
+            Pending | Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Quarantined => match stage {
-            Pending | Ready | Running | RetryScheduled | Reconciling => Some(Quarantined),
-            Quarantined | Succeeded | Partial | TerminalRejected | Skipped => None,
+            Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Quarantined),
+            Succeeded | Partial | TerminalRejected | Skipped => None,
         },
         Moment::Skipped => match stage {
             Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined => Some(Skipped),
@@ -127,6 +145,29 @@ pub fn next(stage: Stage, moment: Moment) -> Option<Stage> {
             Quarantined => Some(Ready),
             Pending | Ready | Running | RetryScheduled | Reconciling => None,
             Succeeded | Partial | TerminalRejected | Skipped => None,
+        },
+        Moment::Hurried => match stage {
+            RetryScheduled => Some(Ready),
+            Pending | Ready | Running | Reconciling | Quarantined => None,
+            Succeeded | Partial | TerminalRejected | Skipped => None,
+        },
+        Moment::FoundApplied => match stage {
+            Partial | TerminalRejected | Skipped => Some(Succeeded),
+            Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined | Succeeded => None,
+        },
+        Moment::FoundPartial => match stage {
+            Succeeded | TerminalRejected | Skipped => Some(Partial),
+            Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined | Partial => None,
+        },
+        Moment::FoundWithout => match stage {
+            Succeeded | Partial => Some(Skipped),
+            Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined => None,
+            TerminalRejected | Skipped => None,
+        },
+        Moment::Reopened => match stage {
+            Succeeded | Partial => Some(Quarantined),
+            Pending | Ready | Running | RetryScheduled | Reconciling | Quarantined => None,
+            TerminalRejected | Skipped => None,
         },
     }
 }

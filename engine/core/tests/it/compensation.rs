@@ -508,14 +508,15 @@ fn a_late_success_that_meets_a_compensation_in_doubt_is_not_settled_by_the_order
             0s     b query 1 started, to fence through 1
             0s     b query 1 failed: unknown (timeout) → desk, queries-spent
             0s     undo:b#1 started (Ready)
-            0s     (ok b#1: decide: not yet: attempt 1 of `b/forward` is not running, and late news has no rule yet)
+            0s     b#1 succeeded: "b"
             0s     undo:b#1 succeeded: "NothingToUndo"
+            0s     dispute of b#?: unclear (its compensation found nothing to undo) (it succeeded, and its compensation found nothing to undo)
             = COMPENSATING (cancelled by ann)
               a: SUCCEEDED applied · undo READY none
-              b: SKIPPED none · undo SUCCEEDED none
-              do: start undo:a#1 in lane compensation, until 86400s
+              b: SUCCEEDED possible · undo SUCCEEDED none
+              do: query b (2), to fence through 1
               wake: 86400s for deadline of undo:a
-              queues: undo:a since 0s
+              desk: b on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
         "#]],
     );
 }

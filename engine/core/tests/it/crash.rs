@@ -77,9 +77,9 @@ fn a_crash_while_a_query_is_under_way_asks_again() {
             0s     a query 1 started
             1s     claimed
             1s     a unknown (executor-died) → query at 1s
-            1s     (found a applied: decide: query 1 of `a/forward` is not under way any more)
-            1s     a query 2 started
-            1s     a query 2 found applied "a" → done
+            1s     a#0 succeeded: "a"
+            1s     (query a: decide: no query of `a/forward` is due)
+            1s     news of a#?: applied "a" (it repeats what is recorded)
             = RUNNING
               a: SUCCEEDED applied
               p: READY none
@@ -437,7 +437,7 @@ fn honest(trial: &Trial, failing: &str) -> Command {
             } else {
                 Attempted::Succeeded(result(&action))
             };
-            return Command::Answer { action, attempt: running.attempt, answer };
+            return Command::Answer { action, attempt: Some(running.attempt), answer };
         }
     }
     panic!("limbo\n{}", trial.told());

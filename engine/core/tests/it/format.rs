@@ -194,7 +194,9 @@ fn of_the_saga() -> Vec<JournalEvent> {
         by: "ann".into(),
         reason: "shop closed".into(),
         follow_up: "refund by hand".into(),
+        named: Vec::new(),
     };
+    let naming = CloseRequested { named: vec![a()], ..closing.clone() };
     vec![
         started(true),
         started(false),
@@ -216,6 +218,7 @@ fn of_the_saga() -> Vec<JournalEvent> {
         JournalEvent::Paused { operation: op("op1") },
         JournalEvent::Unpaused { operation: op("op2") },
         JournalEvent::CloseRequested(closing),
+        JournalEvent::CloseRequested(naming),
         JournalEvent::Closed { request: op("op1"), approved_by: "bob".into(), effects_in_place: vec![a()] },
     ]
 }
@@ -373,6 +376,15 @@ fn becauses() -> Vec<Because> {
         Because::RetentionPassed,
         Because::Input,
         Because::NotYet,
+        Because::Partial,
+        Because::Fenced,
+        Because::Mismatch,
+        Because::Stale,
+        Because::Approval,
+        Because::Denied,
+        Because::FoundByPerson,
+        Because::Waived,
+        Because::Contradiction,
     ]
 }
 

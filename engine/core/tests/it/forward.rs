@@ -199,7 +199,7 @@ fn an_action_that_is_not_ready_cannot_begin() {
             0s     (begin auth: decide: `auth/forward` is PENDING, not due to start)
             0s     (begin nobody: decide: the workflow has no action `nobody/forward`)
             0s     (begin undo:reserve: decide: `reserve/compensation` is PENDING, not due to start)
-            0s     (ok reserve: decide: not yet: attempt 0 of `reserve/forward` is not running, and late news has no rule yet)
+            0s     news of reserve#0: applied "reserve" (nothing was ever sent for it)
             0s     (query reserve: decide: no query of `reserve/forward` is due)
             0s     reserve#1 started (Ready)
             0s     reserve#1 succeeded: "reserve"

@@ -10,13 +10,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use amends_core::agenda::{Agenda, Task, desk};
-use amends_core::event::{FailureKind, Finding, JournalEvent, Next, Recorded, StartCause, Transition};
+use amends_core::agenda::{Agenda, Task, Wait, desk};
+use amends_core::event::{
+    Because, FailureKind, Finding, JournalEvent, Next, Recorded, StartCause, Transition,
+};
 use amends_core::machine::Command;
 use amends_core::plan::policy::upper;
 use amends_core::plan::{InDoubt, RetryPolicy, SagaPlan, Settle, Side, StepKind, StepPlan};
-use amends_core::state::{Phase, SettlePlan};
-use amends_core::{ActionId, SagaState, StepIx, Timestamp, agenda, decide};
+use amends_core::state::{Phase, Stage};
+use amends_core::{ActionId, Direction, SagaState, StepIx, Timestamp, agenda, decide};
 
 use crate::script::failure;
 
@@ -65,7 +67,18 @@ struct Account {
     unknown: BTreeSet<u32>,
     /// Known to have taken effect, and when in the order of facts.
     applied: Option<usize>,
+    /// When that was first believed: news may contradict it later.
+    first_applied: Option<usize>,
     nothing: bool,
+    /// It stands QUARANTINED with a partial effect.
+    partial: bool,
+    /// News contradicts it.
+    disputed: bool,
+    /// Sending it again was ordered.
+    ordered: bool,
+    order_spent: bool,
+    doubt_ordered: bool,
+    waived: bool,
     begun: Option<usize>,
     of_budget: u32,
     granted: Option<u32>,
@@ -92,11 +105,14 @@ impl Ledger {
 
     fn enter(&mut self, plan: &SagaPlan, at: Timestamp, event: &JournalEvent) -> Held {
         self.facts += 1;
-        law(
-            !self.ended || matches!(event, JournalEvent::Claimed { .. } | JournalEvent::Answered { .. }),
-            || format!("an ended saga moved: {event:?}"),
-        )?;
+        law(!self.ended || !moves_forward(event), || format!("an ended saga moved: {event:?}"))?;
         match event {
+            // What is found about a dispute is judged by the fact that settles it.
+            JournalEvent::QueryAnswered { action, .. }
+            | JournalEvent::QueryFailed { action, .. }
+            | JournalEvent::FoundByPerson { action, .. }
+            | JournalEvent::AcceptedByPerson { action, .. }
+                if self.of(action).disputed => {}
             JournalEvent::Claimed { .. } => self.orphan(plan),
             JournalEvent::BranchDecided { branch, taken } => {
                 law(!self.turned, || format!("the branch {branch} was decided after the turn"))?;
@@ -125,9 +141,18 @@ impl Ledger {
             JournalEvent::Withdrawn { action, .. } => {
                 let account = self.of(action);
                 account.running = None;
-                account.of_budget -= 1;
+                if std::mem::take(&mut account.order_spent) {
+                    account.ordered = true;
+                } else {
+                    account.of_budget -= 1;
+                }
             }
-            JournalEvent::Succeeded { action, output, .. } => self.applied(plan, action, nothing(output)),
+            JournalEvent::Succeeded { action, attempt, output } => {
+                if let Some(attempt) = attempt {
+                    self.of(action).answered(*attempt);
+                }
+                self.applied(plan, action, nothing(output));
+            }
             JournalEvent::AcceptedByPerson { action, output, .. } => {
                 let nothing = output.as_ref().is_some_and(|output| output.text() == "\"NothingToUndo\"");
                 self.applied(plan, action, nothing);
@@ -138,10 +163,66 @@ impl Ledger {
                 self.follow(action, next)?;
             }
             JournalEvent::Refused { action, attempt, next, .. } => {
-                self.of(action).answered(attempt.expect("answers name their attempt"));
+                if let Some(attempt) = attempt {
+                    self.of(action).answered(*attempt);
+                }
                 self.follow(action, next)?;
             }
-            JournalEvent::BecameUnknown { action, attempt, next, .. } => {
+            JournalEvent::FencedOut { action, attempt, next, .. } => {
+                self.of(action).answered(*attempt);
+                self.follow(action, next)?;
+            }
+            JournalEvent::WentStale { action, attempt, .. } => {
+                self.of(action).answered(*attempt);
+                self.follow(action, &Next::Quarantine { because: Because::Stale })?;
+            }
+            JournalEvent::Mismatched { action, attempt, .. } => {
+                let account = self.of(action);
+                account.answered(*attempt);
+                account.unknown.insert(*attempt);
+            }
+            JournalEvent::PartlyApplied { action, attempt, next, .. } => {
+                let running = attempt.is_none_or(|attempt| self.of(action).running == Some(attempt));
+                self.partly(plan, action, next, running);
+            }
+            JournalEvent::QueryAnswered { action, finding: Finding::Partial(_), next, .. }
+            | JournalEvent::FoundByPerson { action, finding: Finding::Partial(_), next, .. }
+                if matches!(next, Next::Done | Next::Quarantine { .. }) =>
+            {
+                self.partly(plan, action, next, true);
+            }
+            JournalEvent::FoundByPerson { action, next, .. } => {
+                if *next != Next::Stay {
+                    self.of(action).unknown.clear();
+                    self.of(action).partial = false;
+                }
+                self.delay(plan, at, action, next, None)?;
+                self.follow(action, next)?;
+            }
+            JournalEvent::SendAgainOrdered { action, .. } => self.of(action).ordered = true,
+            JournalEvent::NewsRecorded(news) => {
+                if let Some(attempt) = news.attempt.filter(|n| self.of(&news.action).running == Some(*n)) {
+                    self.of(&news.action).answered(attempt);
+                }
+            }
+            JournalEvent::Disputed(news) => {
+                let account = self.of(&news.action);
+                account.disputed = true;
+                if let Some(attempt) = news.attempt {
+                    account.answered(attempt);
+                }
+            }
+            JournalEvent::DisputeSettled { action, finding } => self.settled(plan, action, finding),
+            JournalEvent::InDoubtCompensationOrdered { action, .. } => self.of(action).doubt_ordered = true,
+            JournalEvent::Waived { action, .. } => self.of(action).waived = true,
+            JournalEvent::RequestDecided { request, approved: true, .. } => {
+                if let Ok(action) = request.parse::<ActionId>() {
+                    self.of(&action).of_budget = 0;
+                    self.of(&action).granted = None;
+                }
+            }
+            JournalEvent::Accepted { action, attempt, next, .. }
+            | JournalEvent::BecameUnknown { action, attempt, next, .. } => {
                 let account = self.of(action);
                 account.answered(*attempt);
                 account.unknown.insert(*attempt);
@@ -151,7 +232,10 @@ impl Ledger {
                 self.applied(plan, action, nothing(output));
             }
             JournalEvent::QueryAnswered { action, next, .. } => {
-                if !matches!(next, Next::Query { .. } | Next::Repeat { .. } | Next::Desk { .. }) {
+                let open = Next::Stay;
+                if !matches!(next, Next::Query { .. } | Next::Repeat { .. } | Next::Desk { .. })
+                    && *next != open
+                {
                     self.of(action).unknown.clear();
                 }
                 self.delay(plan, at, action, next, None)?;
@@ -162,6 +246,7 @@ impl Ledger {
             }
             JournalEvent::Resumed { action, attempts, .. } => {
                 let account = self.of(action);
+                law(!account.partial, || format!("I1: {action} was resumed with a partial effect"))?;
                 (account.of_budget, account.granted) = (0, Some(*attempts));
             }
             _ => {}
@@ -171,8 +256,10 @@ impl Ledger {
 
     fn orphan(&mut self, plan: &SagaPlan) {
         for (action, account) in &mut self.accounts {
+            account.order_spent = false;
             if let Some(running) = account.running.take()
                 && !is_read(plan, action)
+                && account.applied.is_none()
             {
                 account.unknown.insert(running);
             }
@@ -185,6 +272,9 @@ impl Ledger {
         let (applied, doubted) =
             forward.map_or((false, false), |a| (a.applied.is_some(), !a.unknown.is_empty()));
         let running = forward.is_some_and(|a| a.running.is_some());
+        let ordered_in_doubt = forward.is_some_and(|a| a.doubt_ordered);
+        let manual = matches!(id.direction, Direction::Manual(_));
+        let late = self.compensated;
         let undo_begun =
             self.accounts.get(&ActionId::compensation(id.step.clone())).is_some_and(|a| a.begun.is_some());
         let step = step_of(plan, id);
@@ -195,20 +285,27 @@ impl Ledger {
         })?;
         if id.is_forward() {
             law(!undo_begun, || format!("I4: {id} began after its compensation"))?;
-            law(cause == StartCause::Repeat || !(turned || wished), || {
+            law(!self.ended, || format!("{id} began after the end"))?;
+            let settles = matches!(cause, StartCause::Repeat | StartCause::Ordered);
+            law(settles || !(turned || wished), || {
                 format!("I5: {id} began after the turn, or under a wish")
             })?;
         } else {
-            law(turned, || format!("I4: {id} began before the turn"))?;
+            law(turned || manual, || format!("I4: {id} began before the turn"))?;
             law(!running, || format!("I4: {id} overlaps an attempt of its step"))?;
-            let fences = step.undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
-            law(applied || (doubted && fences), || format!("I4: {id} undoes what never was"))?;
+            let fences = ordered_in_doubt || step.undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
+            law(applied || (doubted && fences) || manual, || format!("I4: {id} undoes what never was"))?;
+            law(!self.ended || late || manual, || format!("{id} began after the end"))?;
         }
         let max = retry_of(step, id).max_attempts;
         let repeats = settle_of(step, id) == Settle::ByRepeating;
         let account = self.of(id);
         law(account.running.is_none(), || format!("I1: {id} runs twice at once"))?;
-        if cause == StartCause::Repeat {
+        law(!account.disputed && !account.partial, || format!("I1: {id} began with an effect"))?;
+        let ordered = std::mem::take(&mut account.ordered);
+        if cause == StartCause::Ordered && ordered {
+            account.order_spent = true; // The order grants it.
+        } else if cause == StartCause::Repeat {
             law(repeats && !account.unknown.is_empty(), || {
                 format!("I1: {id}#{attempt} is no declared repeat")
             })?;
@@ -217,7 +314,7 @@ impl Ledger {
         }
         account.running = Some(attempt);
         account.begun.get_or_insert(facts);
-        account.of_budget += 1;
+        account.of_budget += u32::from(!account.order_spent);
         let granted = account.granted.unwrap_or(max);
         law(account.of_budget <= granted, || format!("I5: {id}#{attempt} is beyond its budget"))
     }
@@ -229,13 +326,49 @@ impl Ledger {
             self.wishes = 0;
         }
         let account = self.of(id);
-        account.running = None;
         account.unknown.clear();
+        account.partial = false;
         account.nothing = nothing;
-        account.applied = Some(facts);
-        if !id.is_forward() {
+        account.applied.get_or_insert(facts);
+        account.first_applied.get_or_insert(facts);
+        if id.direction == Direction::Compensation {
             // A compensation that ran in doubt settles its forward action.
-            self.of(&ActionId::forward(id.step.clone())).unknown.clear();
+            let forward = self.of(&ActionId::forward(id.step.clone()));
+            if !nothing && !forward.unknown.is_empty() {
+                forward.applied.get_or_insert(facts);
+            }
+            forward.unknown.clear();
+        }
+    }
+
+    /// A partial effect: undone like a whole one, or held for a person.
+    fn partly(&mut self, plan: &SagaPlan, id: &ActionId, next: &Next, ended: bool) {
+        if ended {
+            self.of(id).running = None;
+        }
+        if *next == Next::Done {
+            self.applied(plan, id, false);
+        } else {
+            let account = self.of(id);
+            account.unknown.clear();
+            account.partial = true;
+        }
+    }
+
+    fn settled(&mut self, plan: &SagaPlan, id: &ActionId, finding: &Finding) {
+        self.of(id).disputed = false;
+        match finding {
+            Finding::Applied(_) | Finding::Partial(_) => self.applied(plan, id, false),
+            _ => {
+                let stands = self.ended && id.is_forward() && self.completed;
+                let account = self.of(id);
+                if stands {
+                    return; // What an ended saga did is known better, and stays done.
+                }
+                account.applied = None;
+                account.of_budget = 0;
+                account.granted = None;
+            }
         }
     }
 
@@ -288,7 +421,9 @@ impl Ledger {
             law(!self.turned, || "I3: completed after a turn".into())?;
             for step in &plan.steps {
                 let name = &step.name;
-                let done = applied(&ActionId::forward(name.clone())).is_some();
+                let forward = ActionId::forward(name.clone());
+                let waived = self.accounts.get(&forward).is_some_and(|account| account.waived);
+                let done = applied(&forward).is_some() || waived;
                 let skipped = self.skips(plan, name);
                 law(done != skipped, || format!("I3: {name} did not succeed, or did on the side not taken"))?;
                 law(begun(&ActionId::compensation(name.clone())).is_none(), || {
@@ -301,10 +436,12 @@ impl Ledger {
             let undo = ActionId::compensation(step.name.clone());
             let done =
                 applied(&ActionId::forward(step.name.clone())).is_some() && step.kind != StepKind::Read;
-            if self.compensated && done {
+            let quiet = self.compensated && state.open_actions(plan) == 0;
+            let by_hand = state.step(ix).manual.iter().any(|manual| manual.action.stage.is_settled());
+            if quiet && done && !by_hand {
                 law(applied(&undo).is_some(), || format!("I2: {} was not undone", step.name))?;
             }
-            if self.compensated {
+            if quiet {
                 let open = self.accounts.values().any(|a| a.running.is_some() || !a.unknown.is_empty());
                 law(!open, || "I2: compensated with an outcome open".into())?;
             }
@@ -315,7 +452,8 @@ impl Ledger {
                 let forward = self.accounts.get(&ActionId::forward(below.clone()));
                 let effect = forward.is_some_and(|a| a.applied.is_some_and(|f| f < undone_from));
                 let needs = effect && plan.find(below).is_some_and(|ix| plan.step(ix).undo.is_some());
-                let before = applied(&child).is_some_and(|fact| fact < undone_from);
+                let first = self.accounts.get(&child).and_then(|account| account.first_applied);
+                let before = first.is_some_and(|fact| fact < undone_from);
                 law(!needs || before, || format!("I2: {undo} began before {child} was done"))?;
                 let in_doubt = forward.is_some_and(|a| a.running.is_some() || !a.unknown.is_empty());
                 law(!in_doubt, || format!("I2: {undo} began while {below} was in doubt"))?;
@@ -339,6 +477,7 @@ impl Account {
     fn answered(&mut self, attempt: u32) {
         if self.running == Some(attempt) {
             self.running = None;
+            self.order_spent = false;
         }
         self.unknown.remove(&attempt);
     }
@@ -356,6 +495,8 @@ fn begun_in_time(plan: &SagaPlan, before: &SagaState, journal: &[Transition]) ->
         let past = before.past_pivot(plan) || !action.is_forward();
         let saga = before.deadline.filter(|_| !past).unwrap_or(Timestamp::MAX);
         let limit = match (cause, step.contract.key_retention, was.first_sent_at) {
+            // What was ordered was judged when it was ordered: with an override no limit stands.
+            (StartCause::Ordered, ..) if was.stage == Stage::Reconciling => Timestamp::MAX,
             (StartCause::Repeat, Some(retention), Some(first)) => first + retention,
             (StartCause::Repeat, _, _) => own,
             _ => own.min(saga),
@@ -367,20 +508,22 @@ fn begun_in_time(plan: &SagaPlan, before: &SagaState, journal: &[Transition]) ->
     Ok(())
 }
 
-/// I7, as far as one saga knows: a thing to do, a time, something running, or a person.
+/// I7, as far as one saga knows: a thing to do, a time, something running, a named pause, or a person. What
+/// moves is told, and the agenda names why.
 fn no_limbo(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
-    if state.phase.is_ended() {
-        let open = state.open_actions(plan);
-        return law(open == 0, || format!("{open} actions are open in an ended saga"));
+    let Agenda { tasks, wake, waits } = agenda(plan, state, now);
+    if state.phase.is_ended() && state.open_actions(plan) == 0 {
+        let quiet = tasks.is_empty() && wake.is_none() && desk(plan, state).is_empty();
+        return law(quiet, || "an ended saga without open actions has something to do".into());
     }
-    let Agenda { tasks, wake, .. } = agenda(plan, state, now);
     let moving = tasks.iter().any(|task| !matches!(task, Task::Stop { .. }));
-    let under_way = state.actions(plan).any(|(_, a)| {
-        let asked = matches!(a.settling.map(|s| s.plan), Some(SettlePlan::Querying { .. }));
-        a.running.is_some() || asked
+    let under_way = waits.iter().any(|wait| {
+        matches!(wait, Wait::Attempt { .. } | Wait::Querying { .. } | Wait::Paused { .. } | Wait::Person(_))
     });
-    let person = !desk(plan, state).is_empty();
-    law(moving || wake.is_some() || under_way || person, || "I7: limbo".into())
+    law(moving || wake.is_some() || under_way, || "I7: limbo".into())?;
+    let at_once = tasks.iter().any(|task| matches!(task, Task::Tick | Task::Decide { .. }));
+    let told = !waits.is_empty() || at_once;
+    law(told, || "I7: nothing says why it is not moving".into())
 }
 
 /// What the agenda asks for can be done, and a wake-up finds something to do.
@@ -422,6 +565,15 @@ fn honest(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
     law(then.iter().any(|task| !matches!(task, Task::Stop { .. })), || {
         format!("the wake-up finds nothing to do: {wake:?}")
     })
+}
+
+/// What an ended saga does not do any more. Late and requested compensations, news and notes go on.
+fn moves_forward(event: &JournalEvent) -> bool {
+    match event {
+        JournalEvent::TurnedBack { .. } | JournalEvent::Completed {} | JournalEvent::Compensated {} => true,
+        JournalEvent::Started { action, .. } => action.is_forward(),
+        _ => false,
+    }
 }
 
 fn nothing(output: &Recorded) -> bool {

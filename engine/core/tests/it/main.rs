@@ -11,18 +11,21 @@ mod plan_text;
 mod script;
 mod story;
 
+mod answers;
 mod branches;
 mod compensation;
 mod crash;
 mod deadlines;
+mod disputes;
 mod forward;
-mod not_yet;
+mod news;
 mod person;
 mod pivot;
 mod repeating;
 mod retry;
 mod turning;
 mod unknown;
+mod verbs;
 
 mod admission;
 mod format;

@@ -1,4 +1,4 @@
-//! Persons: cancel in every phase, resume, accept, operation ids, and what they are offered.
+//! Persons: cancel in every phase, resume, accept, operation ids.
 
 use expect_test::expect;
 
@@ -308,7 +308,7 @@ fn a_result_may_be_missing_only_if_nothing_needs_it() {
 }
 
 #[test]
-fn what_is_being_asked_about_can_be_accepted_and_the_finding_comes_too_late() {
+fn what_is_being_asked_about_can_be_accepted_and_the_finding_that_comes_then_contradicts_it() {
     check(
         PLAN,
         "begin a\n lost a\n query a\n accept a \"seen\" op1\n found a refused\n run b",
@@ -319,13 +319,15 @@ fn what_is_being_asked_about_can_be_accepted_and_the_finding_comes_too_late() {
             0s     a query 1 started
             0s     a accepted by a person with "seen"
             0s     answered op1, Accept: accepted
-            0s     (found a refused: decide: query 1 of `a/forward` is not under way any more)
-            0s     b#1 started (Ready)
-            0s     b#1 succeeded: "b"
-            0s     completed
-            = COMPLETED
-              a: SUCCEEDED applied
-              b: SUCCEEDED applied
+            0s     dispute of a#?: refused "no" (it was refused, and an effect is recorded)
+            0s     (begin b: decide: a step that `b` depends on is disputed)
+            0s     news of b#0: applied "b" (nothing was ever sent for it)
+            = RUNNING
+              a: SUCCEEDED possible
+              b: READY none
+              do: query a (2)
+              wake: 10s for deadline of b
+              desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
         "#]],
     );
 }
@@ -371,94 +373,6 @@ fn an_accepted_step_is_undone_like_any_other() {
           a: SUCCEEDED applied · undo SUCCEEDED applied
           b: SKIPPED none
     "#]],
-    );
-}
-
-#[test]
-fn verbs_say_what_is_possible_and_why_the_rest_is_not() {
-    check(
-        PLAN,
-        "verbs a\n begin a\n persistent a\n verbs a\n cancel op1\n verbs a",
-        expect![[r#"
-        0s     saga started
-          Cancel the saga: possible
-          Resume a: only a QUARANTINED action can be resumed, and `a/forward` is READY
-          Accept a: only a QUARANTINED or RECONCILING action can be accepted, and `a/forward` is READY
-        0s     a#1 started (Ready)
-        0s     a#1 persistent (credential) → quarantine, persistent
-          Cancel the saga: possible
-          Resume a: possible
-          Accept a: possible
-        0s     turned back: cancelled by ann
-        0s     answered op1, Cancel: accepted
-        0s     compensated
-          Cancel the saga: already: the saga has turned back
-          Resume a: the saga has ended
-          Accept a: the saga has ended
-        = COMPENSATED (cancelled by ann)
-          a: SKIPPED none
-          b: SKIPPED none
-    "#]],
-    );
-    check(
-        PLAN,
-        "run a\n begin b\n lost b\n verbs b",
-        expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 succeeded: "a"
-        0s     b#1 started (Ready)
-        0s     b#1 unknown (timeout) → query at 0s
-          Cancel the saga: possible
-          Resume b: only a QUARANTINED action can be resumed, and `b/forward` is RECONCILING
-          Accept b: possible
-        = RUNNING
-          a: SUCCEEDED applied
-          b: RECONCILING possible
-          do: query b (1)
-    "#]],
-    );
-    check(
-        PLAN,
-        "run a\n begin b\n refuse b\n begin undo:a\n persistent undo:a\n verbs undo:a",
-        expect![[r#"
-            0s     saga started
-            0s     a#1 started (Ready)
-            0s     a#1 succeeded: "a"
-            0s     b#1 started (Ready)
-            0s     b#1 refused: "no" → reject
-            0s     turned back: b refused
-            0s     undo:a#1 started (Ready)
-            0s     undo:a#1 persistent (credential) → quarantine, persistent
-              Cancel the saga: already: the saga has turned back
-              Resume undo:a: possible
-              Accept undo:a: possible
-            = COMPENSATING (b refused)
-              a: SUCCEEDED applied · undo QUARANTINED none
-              b: TERMINAL_REJECTED none
-              desk: undo:a on quarantine, persistent since 0s, attempts 1, effect none, persistent (credential)
-        "#]],
-    );
-    check(
-        "pivot p(input) by-query\n retriable r(p) by-repeating",
-        "begin p\n verbs p\n ok p\n verbs r",
-        expect![[r#"
-            0s     saga started
-            0s     p#1 started (Ready)
-              Cancel the saga: possible
-              Resume p: only a QUARANTINED action can be resumed, and `p/forward` is RUNNING
-              Accept p: only a QUARANTINED or RECONCILING action can be accepted, and `p/forward` is RUNNING
-            0s     p#1 succeeded: "p"
-              Cancel the saga: too late: the pivot has succeeded
-              Resume r: only a QUARANTINED action can be resumed, and `r/forward` is READY
-              Accept r: only a QUARANTINED or RECONCILING action can be accepted, and `r/forward` is READY
-            = RUNNING
-              p: SUCCEEDED applied
-              r: READY none
-              do: start r#1 in lane first, until 86400s
-              wake: 86400s for deadline of r
-              queues: r since 0s
-        "#]],
     );
 }
 

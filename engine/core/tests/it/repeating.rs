@@ -321,24 +321,24 @@ fn a_withdrawn_repeat_leaves_the_outcome_unknown() {
 }
 
 #[test]
-fn a_late_success_while_a_repeat_runs_waits_for_the_repeats_own_answer() {
+fn a_late_success_while_a_repeat_runs_settles_it_and_the_repeats_own_answer_is_news() {
     check(
         REPEATED,
         "begin a\n lost a\n begin a\n ok a#1\n ok a#2",
         expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → repeat at 0s
-        0s     a#2 started (Repeat)
-        0s     (ok a#1: decide: not yet: attempt 1 of `a/forward` is not running, and late news has no rule yet)
-        0s     a#2 succeeded: "a"
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 60s
-          wake: 60s for deadline of b
-          queues: b since 0s
-    "#]],
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → repeat at 0s
+            0s     a#2 started (Repeat)
+            0s     a#1 succeeded: "a"
+            0s     news of a#2: applied "a" (it repeats what is recorded)
+            = RUNNING
+              a: SUCCEEDED applied
+              b: READY none
+              do: start b#1 in lane first, until 60s
+              wake: 60s for deadline of b
+              queues: b since 0s
+        "#]],
     );
 }
 

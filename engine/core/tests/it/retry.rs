@@ -237,7 +237,8 @@ fn g02_delays_stay_within_their_bound_for_every_attempt_of_a_long_outage() {
     for attempt in 1..200 {
         trial.obey(Command::Begin { action: action.clone(), input: None }).unwrap();
         let answer = Attempted::Transient(failure(FailureKind::Transient, "busy", &[]));
-        let events = trial.obey(Command::Answer { action: action.clone(), attempt, answer }).unwrap();
+        let events =
+            trial.obey(Command::Answer { action: action.clone(), attempt: Some(attempt), answer }).unwrap();
         let [JournalEvent::Failed { next: Next::Retry { at }, .. }] = events[..] else {
             panic!("{events:?}")
         };

@@ -13,7 +13,13 @@
 //! found auth absent · applied · undone · nothing · refused · partial · in-progress · unclear · fenced 1
 //! tick · due                               # due = move the clock to the agenda's wake-up
 //! crash                                    # another incarnation claims the saga
-//! cancel op1 · resume auth op2 · accept auth "value" op3 · accept auth op3
+//! ok auth#? · refuse auth#?                # an answer that names no attempt
+//! cancel op1 · turn-back op1 · pause op1 · unpause op1
+//! resume auth op2 · retry-now auth op · reject auth op · waive auth op · compensate-in-doubt auth op
+//! send-again auth op [override] · keep auth 60s op · supply auth "value" op
+//! accept auth "value" op3 · accept auth op3 · person-found auth not-applied|refused|partial op
+//! compensate m1:auth op [by-policy] · approve m1:auth op [bob] · deny op1 op · approve undo:auth op
+//! close op [auth …] · assign auth|- who op · dispose auth|- what op
 //! agenda · verbs auth · answer op1         # questions
 //! ```
 
@@ -21,7 +27,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use amends_core::event::{Failure, FailureKind, Finding, JournalEvent, Recorded, Transition};
-use amends_core::machine::{Attempted, Command, Operation, Start, advance, start};
+use amends_core::machine::{
+    Approval, Attempted, Command, CompensationOrder, Operation, PersonFinding, Start, advance, start,
+};
 use amends_core::{
     ActionId, Direction, Incarnation, Json, OperationId, Rejected, SagaId, SagaPlan, SagaState, Timestamp,
     TransitionId, agenda, apply, decide, replay,
@@ -180,13 +188,21 @@ impl Trial {
 
     fn verbs(&mut self, of: &str) {
         let action = action(of).0;
-        for offer in amends_core::agenda::verbs(&self.plan, &self.state) {
-            if offer.action.as_ref() == Some(&action)
-                || (offer.action.is_none() && offer.refused.as_deref() != Some("not yet"))
-            {
-                let answer = offer.refused.unwrap_or_else(|| "possible".into());
-                let of = offer.action.map_or("the saga".to_owned(), |action| story::name(&action));
-                let _ = writeln!(self.story, "  {:?} {of}: {answer}", offer.verb);
+        for offer in amends_core::agenda::verbs(&self.plan, &self.state, self.now) {
+            if offer.action.as_ref() != Some(&action) && offer.action.is_some() {
+                continue;
+            }
+            let of = offer.action.as_ref().map_or("the saga".to_owned(), story::name);
+            let finding = if offer.finding.is_empty() { "" } else { ": " };
+            let asked = format!("{:?}{finding}{} {of}", offer.verb, offer.finding);
+            match offer.refused {
+                Some(why) => {
+                    let _ = writeln!(self.story, "  {asked} — {why}");
+                }
+                None => {
+                    let facts: Vec<String> = offer.consequences.iter().map(story::fact).collect();
+                    let _ = writeln!(self.story, "  {asked}: {}", facts.join("; "));
+                }
             }
         }
     }
@@ -209,9 +225,55 @@ impl Trial {
                 let failure = failure(FailureKind::Persistent, "condition", &[]);
                 return Command::ConditionFailed { branch: args[0].into(), failure };
             }
+            "turn-back" => return Command::TurnBack(operation(args[0])),
+            "pause" => return Command::Pause(operation(args[0])),
+            "unpause" => return Command::Unpause(operation(args[0])),
+            "close" => {
+                let named = args[1..].iter().map(|name| self::action(name).0).collect();
+                return Command::Close { follow_up: "by hand".into(), named, operation: operation(args[0]) };
+            }
+            "approve" | "deny" => {
+                let request = if args[0].contains(':') {
+                    self::action(args[0]).0.to_string()
+                } else {
+                    args[0].to_owned()
+                };
+                let actor = args.get(2).unwrap_or(&"bob");
+                let operation = Operation { actor: (*actor).into(), ..operation(args[1]) };
+                return match verb {
+                    "approve" => Command::Approve { request, operation },
+                    _ => Command::Deny { request, operation },
+                };
+            }
+            "assign" | "dispose" => {
+                let item = if args[0] == "-" { String::new() } else { self::action(args[0]).0.to_string() };
+                let (note, operation) = (args[1].to_owned(), operation(args[2]));
+                return match verb {
+                    "assign" => Command::Assign { item, assignee: note, operation },
+                    _ => Command::SetDisposition { item, disposition: note, operation },
+                };
+            }
+            "compensate" => {
+                let by_policy = args.contains(&"by-policy");
+                let approval = match by_policy {
+                    true => Approval::Policy("refunds".into()),
+                    false => Approval::AnotherPerson,
+                };
+                let order = CompensationOrder {
+                    reason_code: "goodwill".into(),
+                    approval,
+                    expected: Some(json("1")),
+                    proposed: None,
+                    affected: None,
+                    dry_run: None,
+                };
+                let action = self::action(args[0]).0;
+                return Command::Compensate { action, order, operation: operation(args[1]) };
+            }
             _ => {}
         }
-        let (action, attempt) = action(args[0]);
+        let names_none = args[0].ends_with("#?");
+        let (action, attempt) = action(args[0].trim_end_matches("#?"));
         let known = self.state.action(&self.plan, &action);
         let attempt = attempt
             .or_else(|| known.and_then(|a| a.running).map(|running| running.attempt))
@@ -229,6 +291,32 @@ impl Trial {
                 Command::QueryFailed { action, query, failure }
             }
             "found" => Command::Found { query, finding: finding(&action, &args[1..]), action },
+            "retry-now" => Command::RetryNow { action, operation: operation(args[1]) },
+            "reject" => Command::Reject { action, operation: operation(args[1]) },
+            "waive" => Command::Waive { action, operation: operation(args[1]) },
+            "compensate-in-doubt" => Command::CompensateInDoubt { action, operation: operation(args[1]) },
+            "send-again" => {
+                let override_reason = args.get(2).map(|_| "they know it".to_owned());
+                Command::SendAgain { action, override_reason, operation: operation(args[1]) }
+            }
+            "keep" => {
+                let until = story::BIRTH + duration(args[1]);
+                Command::Keep { action, until, operation: operation(args[2]) }
+            }
+            "supply" => {
+                let (output, operation) = (json(args[1]), operation(args[2]));
+                Command::Supply { action, output, evidence: "the log".into(), operation }
+            }
+            "person-found" => {
+                let finding = match args[1] {
+                    "not-applied" => PersonFinding::NotApplied,
+                    "refused" => PersonFinding::Refused(Some(json("\"no\""))),
+                    "partial" => PersonFinding::Partial(None),
+                    other => panic!("a person does not find `{other}`"),
+                };
+                let operation = operation(args[2]);
+                Command::FoundByPerson { action, finding, evidence: "she saw it".into(), operation }
+            }
             "resume" => Command::Resume { action, operation: operation(args[1]) },
             "accept" => {
                 let (output, id) = match args[1..] {
@@ -238,7 +326,11 @@ impl Trial {
                 };
                 Command::Accept { action, output, evidence: "she saw it".into(), operation: operation(id) }
             }
-            _ => Command::Answer { answer: answer(verb, &action, &args[1..]), attempt, action },
+            _ => {
+                let answer = answer(verb, &action, &args[1..]);
+                let attempt = if names_none { None } else { Some(attempt) };
+                Command::Answer { action, attempt, answer }
+            }
         }
     }
 }
@@ -283,7 +375,9 @@ fn answer(verb: &str, action: &ActionId, words: &[&str]) -> Attempted {
         "transient" => Attempted::Transient(failure(FailureKind::Transient, "busy", words)),
         "persistent" => Attempted::Persistent(failure(FailureKind::Persistent, "credential", words)),
         "lost" => Attempted::Unknown(failure(FailureKind::Unknown, "timeout", words)),
-        "accepted" => Attempted::Accepted,
+        "accepted" => Attempted::Accepted {
+            wait: words.iter().find_map(|word| word.strip_prefix("hint=")).map(duration),
+        },
         "partial" => Attempted::Partial(None),
         "fenced" => Attempted::Fenced { through: words[0].parse().expect("an attempt") },
         "mismatch" => Attempted::Mismatch(failure(FailureKind::Unknown, "mismatch", words)),
@@ -309,13 +403,18 @@ fn finding(action: &ActionId, words: &[&str]) -> Finding {
 }
 
 /// `auth`, `undo:auth`, `auth#2`.
-fn action(text: &str) -> (ActionId, Option<u32>) {
+pub(crate) fn action(text: &str) -> (ActionId, Option<u32>) {
     let (name, attempt) = match text.split_once('#') {
         Some((name, attempt)) => (name, Some(attempt.parse().expect("an attempt"))),
         None => (text, None),
     };
-    let (name, direction) = match name.strip_prefix("undo:") {
-        Some(step) => (step, Direction::Compensation),
+    let (name, direction) = match name.split_once(':') {
+        Some(("undo", step)) => (step, Direction::Compensation),
+        Some((manual, step)) => {
+            let number = manual.strip_prefix('m').and_then(|number| number.parse().ok());
+            let id = Uuid::from_u128(number.expect("m1:step is a requested compensation"));
+            (step, Direction::Manual(id))
+        }
         None => (name, Direction::Forward),
     };
     (ActionId { step: Arc::from(name), direction }, attempt)

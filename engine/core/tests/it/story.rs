@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use amends_core::agenda::{Agenda, DeskItem, Lane, Task, Wait, Wake, WakeReason, desk};
-use amends_core::event::{Answer, Failure, FailureKind, Finding, JournalEvent, Next, Recorded, TurnReason};
-use amends_core::{ActionId, SagaPlan, SagaState, Timestamp, agenda};
+use amends_core::event::{
+    Answer, Failure, FailureKind, Finding, JournalEvent, News, Next, Recorded, TurnReason,
+};
+use amends_core::{ActionId, Direction, SagaPlan, SagaState, Timestamp, agenda};
 
 /// When every story begins.
 pub(crate) const BIRTH: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -17,7 +19,11 @@ pub(crate) fn time(at: Timestamp) -> String {
 
 /// `auth`, or `undo:auth`.
 pub(crate) fn name(action: &ActionId) -> String {
-    if action.is_forward() { action.step.to_string() } else { format!("undo:{}", action.step) }
+    match action.direction {
+        Direction::Forward => action.step.to_string(),
+        Direction::Compensation => format!("undo:{}", action.step),
+        Direction::Manual(id) => format!("m{}:{}", id.as_u128(), action.step),
+    }
 }
 
 /// One fact.
@@ -76,6 +82,79 @@ pub(crate) fn fact(event: &JournalEvent) -> String {
             let with = output.as_ref().map_or("nothing".to_owned(), ToString::to_string);
             format!("{} accepted by a person with {with}", name(action))
         }
+        JournalEvent::Accepted { action, attempt, not_before, next: then } => {
+            let wait = not_before.map(|at| format!(", not before {}", time(at))).unwrap_or_default();
+            format!("{}#{attempt} taken{wait} → {}", name(action), next(then))
+        }
+        JournalEvent::PartlyApplied { action, attempt, next: then, .. } => {
+            format!("{}#{} took effect in part → {}", name(action), attempt.unwrap_or(0), next(then))
+        }
+        JournalEvent::FencedOut { action, attempt, through, next: then } => {
+            format!("{}#{attempt} fenced through {through} → {}", name(action), next(then))
+        }
+        JournalEvent::Mismatched { action, attempt, failure: why } => {
+            format!("{}#{attempt} mismatch: {}", name(action), failure(why))
+        }
+        JournalEvent::WentStale { action, attempt, expected, found } => {
+            let expected = expected.as_ref().map_or("nothing".to_owned(), ToString::to_string);
+            format!("{}#{attempt} is stale: expected {expected}, found {found}", name(action))
+        }
+        JournalEvent::NewsRecorded(news) => format!("news of {}", heard(news)),
+        JournalEvent::Disputed(news) => format!("dispute of {}", heard(news)),
+        JournalEvent::DisputeSettled { action, finding: found } => {
+            format!("dispute of {} settled: {}", name(action), finding(found))
+        }
+        other => by_person(other),
+    }
+}
+
+fn heard(news: &News) -> String {
+    let attempt = news.attempt.map_or("?".to_owned(), |attempt| attempt.to_string());
+    format!("{}#{attempt}: {} ({})", name(&news.action), finding(&news.finding), news.why)
+}
+
+fn by_person(event: &JournalEvent) -> String {
+    match event {
+        JournalEvent::Paused { .. } => "paused".into(),
+        JournalEvent::Unpaused { .. } => "unpaused".into(),
+        JournalEvent::CloseRequested(asked) => {
+            let named: Vec<String> = asked.named.iter().map(name).collect();
+            format!("{} asks to close it, naming [{}]", asked.by, named.join(", "))
+        }
+        JournalEvent::Closed { approved_by, effects_in_place, .. } => {
+            let left: Vec<String> = effects_in_place.iter().map(name).collect();
+            format!("closed, approved by {approved_by}, effects in place [{}]", left.join(", "))
+        }
+        JournalEvent::FoundByPerson { action, finding: found, next: then, .. } => {
+            format!("{} found by a person: {} → {}", name(action), finding(found), next(then))
+        }
+        JournalEvent::HurriedByPerson { action, .. } => format!("{} hurried by a person", name(action)),
+        JournalEvent::SendAgainOrdered { action, override_reason, .. } => {
+            let why = override_reason.as_ref().map(|why| format!(", for {why}")).unwrap_or_default();
+            format!("{} to be sent again{why}", name(action))
+        }
+        JournalEvent::RejectedByPerson { action, .. } => format!("{} rejected by a person", name(action)),
+        JournalEvent::Supplied { action, output, .. } => format!("{} supplied: {output}", name(action)),
+        JournalEvent::Waived { action, .. } => format!("{} waived", name(action)),
+        JournalEvent::KeptWaiting { action, until, .. } => {
+            format!("{} kept until {}", name(action), time(*until))
+        }
+        JournalEvent::ItemAnnotated { item, assignee, disposition, .. } => {
+            let who = assignee.as_ref().map(|who| format!(" assigned to {who}")).unwrap_or_default();
+            let what = disposition.as_ref().map(|what| format!(" decided: {what}")).unwrap_or_default();
+            format!("item `{item}`{who}{what}")
+        }
+        JournalEvent::InDoubtCompensationOrdered { action, .. } => {
+            format!("{} to be compensated in doubt", name(action))
+        }
+        JournalEvent::CompensationRequested(asked) => {
+            let approved = asked.approved_by.as_ref().map(|by| format!(", approved by {by}"));
+            let of = name(&asked.action);
+            format!("{of} requested by {}{}", asked.requested_by, approved.unwrap_or_default())
+        }
+        JournalEvent::RequestDecided { request, by, approved, .. } => {
+            format!("{request} {} by {by}", if *approved { "approved" } else { "denied" })
+        }
         reserved => format!("{reserved:?}"),
     }
 }
@@ -96,9 +175,20 @@ pub(crate) fn ending(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Stri
         if let Some(undo) = step.undo.as_ref().filter(|undo| undo.ready_at.is_some()) {
             let _ = write!(text, " · undo {} {}", undo.stage.name(), undo.effect.word());
         }
+        for manual in &step.manual {
+            let (of, a) = (self::name(&manual.request.action), &manual.action);
+            let _ = write!(text, " · {of} {} {}", a.stage.name(), a.effect.word());
+        }
         text.push('\n');
     }
     text + &to_do(&agenda(plan, state, now)) + &desks(plan, state)
+}
+
+/// Where one action stands.
+pub(crate) fn stand(state: &SagaState, plan: &SagaPlan, action: &str) -> String {
+    let id = crate::script::action(action).0;
+    let a = state.action(plan, &id).expect("the action is there");
+    format!("{action} {} {}, {}", a.stage.name(), a.effect.word(), state.phase.word())
 }
 
 /// What is to be done, and what is waited for.
@@ -121,6 +211,13 @@ pub(crate) fn to_do(agenda: &Agenda) -> String {
             Wait::Permit { action, since } => {
                 let _ = writeln!(text, "  queues: {} since {}", name(action), time(*since));
             }
+            Wait::Reply { action, since, until } => {
+                let (of, since, until) = (name(action), time(*since), time(*until));
+                let _ = writeln!(text, "  awaits: the reply of {of} since {since}, until {until}");
+            }
+            Wait::Paused { since } => {
+                let _ = writeln!(text, "  paused: since {}", time(*since));
+            }
             Wait::Until(_) | Wait::Person(_) => {}
         }
     }
@@ -139,7 +236,7 @@ fn yes(taken: bool) -> &'static str {
 fn item_line(item: &DeskItem) -> String {
     let mut text = format!(
         "{} on {}, {} since {}, attempts {}, effect {}",
-        name(&item.action),
+        item.action.as_ref().map_or("the saga".to_owned(), name),
         item.desk.word(),
         item.because.code(),
         time(item.since),
@@ -148,6 +245,12 @@ fn item_line(item: &DeskItem) -> String {
     );
     if let Some(why) = &item.failure {
         let _ = write!(text, ", {}", failure(why));
+    }
+    if let Some(who) = &item.note.assignee {
+        let _ = write!(text, ", assigned to {who}");
+    }
+    if let Some(what) = &item.note.disposition {
+        let _ = write!(text, ", decided: {what}");
     }
     text
 }
@@ -202,7 +305,9 @@ fn turn(reason: &TurnReason) -> String {
         TurnReason::Exhausted { step } => format!("{step} exhausted"),
         TurnReason::Cancelled { by, .. } => format!("cancelled by {by}"),
         TurnReason::Deadline => "deadline".into(),
-        reserved => format!("{reserved:?}"),
+        TurnReason::Partial { step } => format!("{step} in part"),
+        TurnReason::Operator { by, .. } => format!("turned by {by}"),
+        TurnReason::Contradiction { step } => format!("{step} contradicted"),
     }
 }
 

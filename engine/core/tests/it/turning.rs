@@ -456,7 +456,7 @@ fn g12_a_crash_between_the_last_compensation_and_the_end_finds_the_saga_ended() 
             0s     compensated
             0s     claimed
             0s     ?
-            0s     (begin c: decide: the saga has ended)
+            0s     (begin c: decide: `c/forward` is SKIPPED, not due to start)
             = COMPENSATED (b refused)
               a: SUCCEEDED applied · undo SUCCEEDED applied
               b: TERMINAL_REJECTED none

@@ -228,22 +228,22 @@ fn g06_a_query_that_fails_touches_no_attempt_counter_and_has_its_own_budget() {
 }
 
 #[test]
-fn a_finding_of_an_earlier_query_is_refused() {
+fn a_finding_of_an_earlier_query_decides_nothing() {
     check(
         QUERIED,
         "begin a\n lost a\n query a\n query-fails a\n found a absent",
         expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → query at 0s
-        0s     a query 1 started
-        0s     a query 1 failed: unknown (timeout) → query at 0s
-        0s     (found a absent: decide: query 1 of `a/forward` is not under way any more)
-        = RUNNING
-          a: RECONCILING possible
-          b: PENDING none
-          do: query a (2)
-    "#]],
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 failed: unknown (timeout) → query at 0s
+            0s     news of a#?: absent (its query was given up)
+            = RUNNING
+              a: RECONCILING possible
+              b: PENDING none
+              do: query a (2)
+        "#]],
     );
 }
 
@@ -445,19 +445,19 @@ fn a_late_success_settles_what_is_being_asked_about() {
         QUERIED,
         "begin a\n lost a\n query a\n ok a#1\n found a absent",
         expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → query at 0s
-        0s     a query 1 started
-        0s     a#1 succeeded: "a"
-        0s     (found a absent: decide: query 1 of `a/forward` is not under way any more)
-        = RUNNING
-          a: SUCCEEDED applied
-          b: READY none
-          do: start b#1 in lane first, until 86400s
-          wake: 86400s for deadline of b
-          queues: b since 0s
-    "#]],
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a#1 succeeded: "a"
+            0s     news of a#?: absent (its query was given up)
+            = RUNNING
+              a: SUCCEEDED applied
+              b: READY none
+              do: start b#1 in lane first, until 86400s
+              wake: 86400s for deadline of b
+              queues: b since 0s
+        "#]],
     );
 }
 

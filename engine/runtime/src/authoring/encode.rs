@@ -51,7 +51,7 @@ fn omitted(reason: String, text: &str) -> Omitted {
 pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>) -> Attempted {
     match answer {
         Ok(output) => Attempted::Succeeded(recorded(&output)),
-        Err(StepError::Accepted) => Attempted::Accepted,
+        Err(StepError::Accepted) => Attempted::Accepted { wait: None },
         Err(StepError::Transient(problem)) => Attempted::Transient(problem.failure(FailureKind::Transient)),
         Err(StepError::Persistent(problem)) => {
             Attempted::Persistent(problem.failure(FailureKind::Persistent))
@@ -67,7 +67,7 @@ pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>)
 pub(crate) fn undone(answer: Result<Undo, CompensationError>) -> Attempted {
     match answer {
         Ok(undo) => Attempted::Succeeded(undo_recorded(undo)),
-        Err(CompensationError::Accepted) => Attempted::Accepted,
+        Err(CompensationError::Accepted) => Attempted::Accepted { wait: None },
         Err(CompensationError::Transient(problem)) => {
             Attempted::Transient(problem.failure(FailureKind::Transient))
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use amends_core::plan::StepKind;
-use amends_core::state::{Action, Effect, SettlePlan, Stage, StepState};
+use amends_core::state::{Action, Effect, Stage, StepState};
 use amends_core::{SagaPlan, SagaState, StepIx};
 
 /// A Mermaid flowchart: `stateDiagram` cannot show a DAG. Classes carry the colours.
@@ -103,7 +103,7 @@ fn telling(step: &StepState) -> (&Action, bool) {
 
 /// Its outcome is unknown, and only a person can settle it now.
 fn on_desk(action: &Action) -> bool {
-    matches!(action.settling.map(|settling| settling.plan), Some(SettlePlan::Desk(..)))
+    action.settling.is_some_and(|settling| settling.item.is_some())
 }
 
 fn standing(step: &StepState) -> String {

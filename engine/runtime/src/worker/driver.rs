@@ -217,7 +217,7 @@ impl Driver {
         match news {
             News::Attempt { saga, action, attempt, answer } => {
                 self.landed(saga, &action, |what| what == Sent::Attempt(attempt));
-                self.tell(saga, Input::Engine(Command::Answer { action, attempt, answer }));
+                self.tell(saga, Input::Engine(Command::Answer { action, attempt: Some(attempt), answer }));
             }
             News::Query { saga, action, query: number, answer } => {
                 self.landed(

@@ -85,8 +85,7 @@ impl Shown {
             return DeskChange::default();
         }
         let gone = self.items.iter().filter(|item| now.iter().all(|other| other.action != item.action));
-        let mut changes: Vec<ItemChange> =
-            gone.map(|item| ItemChange::Remove(item.action.to_string())).collect();
+        let mut changes: Vec<ItemChange> = gone.map(|item| ItemChange::Remove(item.name())).collect();
         let differs = now.iter().filter(|item| !self.items.contains(item));
         changes.extend(differs.map(|item| ItemChange::Put(Box::new(item_row(plan, item)))));
         let stood = |item: &&DeskItem| {
@@ -171,21 +170,17 @@ fn item_row(plan: &SagaPlan, item: &DeskItem) -> WorkItemRow {
     let failure = item.failure.as_ref();
     let code = failure.map_or(item.because.code(), |failure| failure.code.as_str());
     let rule = failure.map_or("", |failure| failure.rule.as_str());
-    let direction = match item.action.direction {
-        Direction::Forward => "forward",
-        Direction::Compensation | Direction::Manual(_) => "compensation",
-    };
     let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     WorkItemRow {
-        item: item.action.to_string(),
+        item: item.name(),
         desk: item.desk.word(),
         reason: item.because.code().to_owned(),
         since: item.since,
         workflow: plan.workflow.clone(),
-        step: item.action.step.to_string(),
-        direction: direction.to_owned(),
+        step: item.step().to_owned(),
+        direction: item.direction().to_owned(),
         effect: item.effect.word(),
-        fingerprint: format!("{}/{}/{code}/{rule}", plan.workflow, item.action.step),
+        fingerprint: format!("{}/{}/{code}/{rule}", plan.workflow, item.step()),
         attempts: item.attempts,
         error_kind: failure.map(|failure| kind_word(failure.kind).to_owned()),
         error_code: failure.and_then(|failure| present(&failure.code)),

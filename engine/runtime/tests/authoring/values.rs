@@ -19,6 +19,8 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
         forward: Action { output: outputs.get(at).cloned().flatten(), ..Action::default() },
         undo: step.undo.map(|_| Action::default()),
         shaped: None,
+        waived: false,
+        manual: Vec::new(),
     });
     SagaState {
         id: SagaId(Uuid::from_u128(1)),
@@ -28,6 +30,9 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
         turned: None,
         wishes: Vec::new(),
         late: false,
+        paused: None,
+        closing: None,
+        notes: Default::default(),
         owner: Incarnation(Uuid::from_u128(2)),
         started_at: Timestamp(0),
         occurred_at: Timestamp(0),

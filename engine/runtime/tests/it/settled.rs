@@ -28,7 +28,7 @@ fn fails_once(name: &'static str, log: &Log) -> Step {
 fn on_desk(settled: Settled) -> Vec<(String, Desk)> {
     match settled {
         Settled::OnDesk(items) => {
-            items.into_iter().map(|item| (item.action.step.to_string(), item.desk)).collect()
+            items.into_iter().map(|item| (item.step().to_owned(), item.desk)).collect()
         }
         Settled::Ended(outcome) => panic!("it ended: {outcome:?}"),
     }

@@ -65,7 +65,7 @@ impl World {
             .into_iter()
             .flat_map(|view| {
                 let items = view.desk.into_iter().filter(|item| item.desk == Desk::Quarantine);
-                items.map(move |item| (view.id, item.action)).collect::<Vec<_>>()
+                items.filter_map(move |item| Some((view.id, item.action?))).collect::<Vec<_>>()
             })
             .collect();
         let mut resumed = false;

@@ -74,13 +74,14 @@ impl<O> WorldSaga<O> {
     pub fn assert_on_desk(&self, desk: Desk, action: &str, because: &str) {
         let view = self.view();
         let action = if action.contains('/') { action.to_owned() } else { format!("{action}/forward") };
-        let stands = view.desk.iter().any(|item| {
-            item.desk == desk && item.action.to_string() == action && item.because.code() == because
-        });
+        let stands = view
+            .desk
+            .iter()
+            .any(|item| item.desk == desk && item.name() == action && item.because.code() == because);
         let items = view
             .desk
             .iter()
-            .map(|item| format!("{} on {} ({})", item.action, item.desk.word(), item.because.code()));
+            .map(|item| format!("{} on {} ({})", item.name(), item.desk.word(), item.because.code()));
         let items: Vec<String> = items.collect();
         assert!(
             stands,

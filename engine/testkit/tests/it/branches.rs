@@ -225,7 +225,7 @@ fn a_condition_that_panics_waits_for_a_person_and_a_resume_asks_it_again() {
     expect![[r#"wrap/forward on quarantine: evaluate the condition of branch `gift`: it panicked: the condition is broken"#]]
     .assert_eq(&format!(
         "{} on {}: {}",
-        view.desk[0].action,
+        view.desk[0].name(),
         view.desk[0].desk.word(),
         view.desk[0].failure.as_ref().expect("it says why").message
     ));

@@ -104,9 +104,10 @@ fn scripts_speak_of_keys_before_numbers_and_of_numbers_before_the_next() {
 }
 
 #[test]
-fn a_partial_effect_waits_for_the_rule_that_is_not_built_yet() {
+fn g09_a_partial_effect_is_undone_by_its_own_compensation() {
     let mut two = two(true);
     two.first.on_call().next(CallPlan::Partial);
     let saga = two.run();
-    saga.assert_on_desk(amends_core::agenda::Desk::Reconciliation, "first", "not-yet");
+    saga.assert_compensated();
+    assert_eq!(two.effects(&saga), (1, 1));
 }
