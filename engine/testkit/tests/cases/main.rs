@@ -6,6 +6,7 @@
 mod kit;
 
 mod persons;
+mod recording;
 mod retry;
 mod starts;
 mod turning;
