@@ -457,8 +457,40 @@ fn the_pivot_waits_for_the_branches_before_it_and_those_behind_it_wait_for_the_p
 
 #[test]
 fn what_a_decision_reads_must_be_given_when_a_person_accepts() {
-    let told = play(GIFT, "begin check\n persistent check\n accept check op1").told();
+    const PLAN: &str = "
+        step check(input) by-query
+        when gift(check)
+        step wrap(input) by-query if=gift
+        step pack(input) by-query";
+    let told = play(PLAN, "begin check\n persistent check\n accept check op1").told();
     assert!(told.contains("needs the output of `check`"), "{told}");
+}
+
+#[test]
+fn who_uses_what_a_branch_gives_waits_for_the_decision_even_if_the_value_is_from_outside() {
+    check(
+        "read a(input)
+         when x(a) gives=input
+         step b(input) by-query if=x
+         step c(x) by-query",
+        "run a\n begin c\n decide x yes\n run c",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     (begin c: decide: `c/forward` is PENDING, not due to start)
+            0s     branch x: yes
+            0s     c#1 started (Ready)
+            0s     c#1 succeeded: "c"
+            = RUNNING
+              a: SUCCEEDED none
+              b: READY none
+              c: SUCCEEDED applied
+              do: start b#1 in lane first, until 86400s
+              wake: 86400s for deadline of b
+              queues: b since 0s
+        "#]],
+    );
 }
 
 #[test]
@@ -490,6 +522,13 @@ fn what_is_made_in_a_branch_is_locked_in_it() {
             the result uses `b`, which is made inside the branch `x` and may never be: use what the branch gives
         "#]],
     );
+}
+
+#[test]
+fn a_branch_does_not_give_to_itself() {
+    refused("read a(input)\n when x(a)\n step b(x) by-query if=x\n step c(input) by-query", expect![[r#"
+        `b` uses `x`, which is made inside the branch `x` and may never be: use what the branch gives
+    "#]]);
 }
 
 #[test]
