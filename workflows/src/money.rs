@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// A negative amount is possible: it is what the other side of a movement has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an amount, an object")]
 pub struct Money {
     minor: i64,
     currency: Currency,

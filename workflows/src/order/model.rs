@@ -29,7 +29,7 @@ impl Payload for OrderPlaced {
 
 /// So many of one thing, at a price.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a line of an order, an object")]
 pub struct OrderLine {
     /// The thing.
     pub sku: Sku,
@@ -153,7 +153,7 @@ fn total(lines: &[OrderLine]) -> Result<Money, InvalidOrder> {
 
 /// An order as it is written down.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an order, an object")]
 struct Unchecked {
     order: OrderId,
     customer: CustomerId,

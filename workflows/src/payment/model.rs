@@ -79,7 +79,7 @@ impl PaymentRequested {
 
 /// A payment as it is written down.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a payment, an object")]
 struct Unchecked {
     payment: PaymentId,
     customer: CustomerId,

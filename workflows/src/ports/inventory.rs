@@ -9,7 +9,7 @@ use crate::names::{OrderId, ReservationId, Sku};
 
 /// So many of one thing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "so many pieces of a SKU, an object")]
 pub struct StockLine {
     /// The thing.
     pub sku: Sku,

@@ -9,7 +9,7 @@ use crate::ports::{Sale, StockLine};
 
 /// A customer gets money back: the input of the refund saga.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a refund, an object")]
 pub struct RefundRequested {
     /// What the shop calls it.
     pub refund: RefundId,
