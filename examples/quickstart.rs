@@ -7,6 +7,7 @@
 #[path = "participants/mod.rs"]
 mod participants;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,15 +22,15 @@ async fn run(file: &Path, order: &OrderSaga, placed: OrderPlaced) -> anyhow::Res
     let engine = Engine::builder(store).policies(policies(1.0)).register(order.saga.clone()).start().await?;
 
     let saga = engine.start(&order.saga, "order-42", placed).await?; // same key, same input: the same saga
-    match saga.outcome().await? {
-        Outcome::Completed(sent) => println!("completed: {sent:?}"),
-        Outcome::Compensated { reason } => println!("turned back and undone: {reason:?}"),
-        other => println!("{other:?}"),
-    }
+    let ended = match saga.outcome().await? {
+        Outcome::Completed(sent) => format!("completed: {sent:?}"),
+        Outcome::Compensated { reason } => format!("turned back and undone: {reason:?}"),
+        other => format!("{other:?}"),
+    };
 
     let timeline = saga.view().await?.timeline();
     engine.shutdown(Duration::from_secs(10)).await?;
-    Ok(timeline)
+    Ok(format!("{ended}\n{timeline}"))
 }
 
 #[tokio::main]
@@ -48,7 +49,9 @@ async fn main() -> anyhow::Result<()> {
         address: "1 Main Street".into(),
     };
     let placed = OrderPlaced::new("order-42".into(), buyer, lines)?;
-    println!("{}", run(&dir.path().join("orders.db"), &order, placed).await?);
+    let told = run(&dir.path().join("orders.db"), &order, placed).await?;
     participants.close().await?;
+    // Not `println!`, which panics when whoever reads has stopped.
+    let _ = writeln!(std::io::stdout(), "{told}");
     Ok(())
 }
