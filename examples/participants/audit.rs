@@ -66,16 +66,34 @@ struct Rule {
     faults: &'static str,
 }
 
+/// SQL for a number and what it counts, in the singular where it is one.
+macro_rules! counted {
+    ($number:literal, $one:literal, $many:literal) => {
+        concat!($number, " || CASE ", $number, " WHEN 1 THEN ' ", $one, "' ELSE ' ", $many, "' END")
+    };
+}
+
 const RULES: &[Rule] = &[
     Rule {
         says: "stock balances: what there was is on the shelf, set aside or sent",
-        looked_at: "SELECT coalesce(sum(initial), 0) || ' pieces of ' || count(*) || ' kinds' FROM stock",
-        faults: "SELECT sku || ': ' || initial || ' is not ' || on_hand || ' + ' || reserved || ' + ' || shipped
+        looked_at: concat!(
+            "SELECT ",
+            counted!("coalesce(sum(initial), 0)", "piece of ", "pieces of "),
+            " || ",
+            counted!("count(*)", "kind", "kinds"),
+            " FROM stock"
+        ),
+        faults:
+            "SELECT sku || ': ' || initial || ' is not ' || on_hand || ' + ' || reserved || ' + ' || shipped
                  AS fault FROM stock WHERE initial <> on_hand + reserved + shipped",
     },
     Rule {
         says: "the shelves agree with the reservations",
-        looked_at: "SELECT count(*) || ' reservations' FROM reservation",
+        looked_at: concat!(
+            "SELECT ",
+            counted!("count(*)", "reservation", "reservations"),
+            " FROM reservation"
+        ),
         faults: "WITH line AS (
                      SELECT sku,
                          sum(CASE state WHEN 'held' THEN quantity ELSE 0 END) AS held,
@@ -88,15 +106,20 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "money sums to zero in every movement",
-        looked_at: "SELECT count(*) || ' movements' FROM movement",
+        looked_at: concat!("SELECT ", counted!("count(*)", "movement", "movements"), " FROM movement"),
         faults: "SELECT kind || ' for ' || business_key || ': ' || group_concat(minor) AS fault
                  FROM movement LEFT JOIN entry ON movement = id GROUP BY id
                  HAVING count(minor) <> 2 OR sum(minor) <> 0 OR count(DISTINCT currency) <> 1",
     },
     Rule {
         says: "the accounts agree with what the gateway says it holds and took",
-        looked_at: "SELECT count(DISTINCT currency) || ' currencies, '
-                    || count(DISTINCT account) || ' accounts' FROM entry",
+        looked_at: concat!(
+            "SELECT ",
+            counted!("count(DISTINCT currency)", "currency, ", "currencies, "),
+            " || ",
+            counted!("count(DISTINCT account)", "account", "accounts"),
+            " FROM entry"
+        ),
         faults: "WITH said (account, currency, minor) AS (
                      SELECT 'held', currency, minor FROM authorization WHERE state = 'held'
                      UNION ALL SELECT 'clearing', currency, minor - refunded FROM capture
@@ -109,7 +132,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "no more was given back than was taken",
-        looked_at: "SELECT count(*) || ' refunds' FROM refund",
+        looked_at: concat!("SELECT ", counted!("count(*)", "refund", "refunds"), " FROM refund"),
         faults: "SELECT capture.id || ': ' || coalesce(sum(refund.minor), 0) || ' of ' || capture.minor
                      || ', and the gateway says ' || capture.refunded AS fault
                  FROM capture LEFT JOIN refund ON refund.capture = capture.id GROUP BY capture.id
@@ -118,13 +141,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "at most one effect per request id",
-        looked_at: "SELECT count(*) || ' effects' FROM effect",
-        faults: "SELECT call || ' for ' || business_key || ': ' || effects || ' effects' AS fault
+        looked_at: concat!("SELECT ", counted!("count(*)", "effect", "effects"), " FROM effect"),
+        faults: "SELECT call || ' for ' || business_key || ': effects ' || effects AS fault
                  FROM effects WHERE effects > 1",
     },
     Rule {
         says: "everything that happened belongs to a saga",
-        looked_at: "SELECT count(*) || ' sagas' FROM temp.ended",
+        looked_at: concat!("SELECT ", counted!("count(*)", "saga", "sagas"), " FROM temp.ended"),
         faults: "SELECT call || ' for ' || business_key AS fault FROM effect
                  WHERE business_key NOT IN (SELECT key FROM temp.ended)",
     },
@@ -143,8 +166,8 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a completed order was sent once, and its customer told once",
-        looked_at: "SELECT count(*) || ' parcels' FROM shipment",
-        faults: "SELECT 'order ' || key || ': ' || parcels || ' parcels, ' || letters || ' letters' AS fault
+        looked_at: concat!("SELECT ", counted!("count(*)", "parcel", "parcels"), " FROM shipment"),
+        faults: "SELECT 'order ' || key || ': parcels ' || parcels || ', letters ' || letters AS fault
                  FROM (SELECT key,
                            (SELECT count(*) FROM shipment WHERE order_id = key) AS parcels,
                            (SELECT count(*) FROM effect
@@ -154,8 +177,8 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a completed payment was settled once, and receipted once",
-        looked_at: "SELECT count(*) || ' settlements' FROM settlement",
-        faults: "SELECT 'payment ' || key || ': ' || settled || ' settlements, ' || letters || ' receipts' AS fault
+        looked_at: concat!("SELECT ", counted!("count(*)", "settlement", "settlements"), " FROM settlement"),
+        faults: "SELECT 'payment ' || key || ': settlements ' || settled || ', receipts ' || letters AS fault
                  FROM (SELECT key,
                            (SELECT count(*) FROM effect
                             WHERE business_key = key AND call = 'settle-payment') AS settled,

@@ -176,7 +176,7 @@ impl fmt::Display for Kind {
 
 /// A fault as it is written down: `{"call": "capture-payment", "kind": "lost_applied"}` fails attempt 1.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a planned fault, an object")]
 struct Written {
     call: String,
     kind: Kind,

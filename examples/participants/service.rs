@@ -502,9 +502,14 @@ async fn note_effect(txn: &DatabaseTransaction, call: &Call, name: &str) -> Resu
 /// SIGKILL of the process loses none; only a power cut could, and then the whole file with it goes back to an
 /// older, consistent state. The engine's own file does better; for a shop to try, this is enough, and quick.
 async fn connect(path: &Path, connections: u32) -> Result<DatabaseConnection, DbErr> {
-    let mut options = ConnectOptions::new(format!("sqlite://{}?mode=rwc", path.display()));
-    options.max_connections(connections).sqlx_logging(false).map_sqlx_sqlite_opts(|sqlite| {
+    // SeaORM wants a URL; the path itself is set in SQLx's own options, so that `?`, `#` and `%` in it are
+    // letters like others.
+    let mut options = ConnectOptions::new("sqlite://set-below");
+    let file = path.to_owned();
+    options.max_connections(connections).sqlx_logging(false).map_sqlx_sqlite_opts(move |sqlite| {
         sqlite
+            .filename(&file)
+            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(Duration::from_secs(10))

@@ -46,16 +46,16 @@ async fn a_shop_where_all_is_well_balances_and_says_over_what() {
     let lines: Vec<String> =
         shop.audit().await.iter().map(|finding| format!("{}: {}\n", finding.rule, finding.detail)).collect();
     expect_test::expect![[r#"
-        stock balances: what there was is on the shelf, set aside or sent: 10 pieces of 1 kinds
-        the shelves agree with the reservations: 1 reservations
+        stock balances: what there was is on the shelf, set aside or sent: 10 pieces of 1 kind
+        the shelves agree with the reservations: 1 reservation
         money sums to zero in every movement: 9 movements
-        the accounts agree with what the gateway says it holds and took: 1 currencies, 4 accounts
+        the accounts agree with what the gateway says it holds and took: 1 currency, 4 accounts
         no more was given back than was taken: 2 refunds
         at most one effect per request id: 13 effects
         everything that happened belongs to a saga: 5 sagas
         a completed order or payment was paid once, with the right amount: 2 completed
-        a completed order was sent once, and its customer told once: 1 parcels
-        a completed payment was settled once, and receipted once: 1 settlements
+        a completed order was sent once, and its customer told once: 1 parcel
+        a completed payment was settled once, and receipted once: 1 settlement
         a completed refund gave the right amount back, once: 2 completed
         what was turned back left nothing: no money taken or given back, no parcel: 1 turned back
         nothing is held for what has ended: no money on a card, no goods set aside: 5 ended
@@ -82,7 +82,7 @@ const TAMPERING: &[(&str, &str, &str)] = &[
     (
         "INSERT INTO effect SELECT * FROM effect WHERE call = 'capture-payment' LIMIT 1",
         "at most one effect",
-        "capture-payment for order-1: 2 effects",
+        "capture-payment for order-1: effects 2",
     ),
     (
         "INSERT INTO effect VALUES ('x', 'ship-parcel', 'order-9', 1)",
@@ -94,11 +94,11 @@ const TAMPERING: &[(&str, &str, &str)] = &[
         "was paid once",
         "order order-1: 1 captures of 2999 instead of one of 3000",
     ),
-    ("DELETE FROM shipment", "was sent once", "order order-1: 0 parcels, 1 letters"),
+    ("DELETE FROM shipment", "was sent once", "order order-1: parcels 0, letters 1"),
     (
         "DELETE FROM effect WHERE call = 'print-receipt'",
         "was settled once",
-        "payment payment-1: 1 settlements, 0 receipts",
+        "payment payment-1: settlements 1, receipts 0",
     ),
     (
         "UPDATE refund SET business_key = 'refund-2'",
