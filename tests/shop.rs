@@ -1,5 +1,7 @@
 //! The shop as its user meets it: the real program, on real files, by its output and its exit code.
 
+#[path = "shop/person.rs"]
+mod person;
 #[path = "shop/process.rs"]
 mod process;
 
@@ -94,7 +96,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     .assert_eq(&rows("OUTCOMES"));
     expect![[r#"
         LINES
-        289 new · 8 duplicate · 5 conflict · 19 malformed · 13 by an operator
+        289 sagas · 8 duplicates · 5 conflicts · 19 malformed · 13 by an operator
           line   61  malformed  $.order.address: the text holds a NUL character
           line   67  malformed  $.order.total.minor: invalid type: floating point `49.9`, expected i64
           line   80  malformed  $.order: the total is 0.01 EUR, but the lines come to 11.80 EUR
@@ -207,7 +209,7 @@ fn a_bad_line_is_named_with_number_path_and_reason_and_the_rest_goes_on() {
     let page = Page::read(&ended.out);
     expect![[r#"
         LINES
-        2 new · 0 duplicate · 0 conflict · 6 malformed · 0 by an operator
+        2 sagas · 0 duplicates · 0 conflicts · 6 malformed · 0 by an operator
           line    2  malformed  $.order.order: invalid UTF-8 at byte 24
           line    3  malformed  $.order.customer: duplicate key
           line    4  malformed  $.order.total.minor: invalid type: floating point `25.0`, expected i64
@@ -227,7 +229,7 @@ fn the_same_key_with_another_amount_is_a_conflict_and_changes_nothing() {
     let ended = place.run_lines(format!("{}\n{other}\n{}\n", order("O-1"), order("O-1")).as_bytes(), &[]);
     assert_code(&ended, 0);
     let page = Page::read(&ended.out);
-    assert!(page.line("LINES", "1 new · 1 duplicate · 1 conflict · 0 malformed").is_some(), "{}", ended.out);
+    assert!(page.line("LINES", "1 saga · 1 duplicate · 1 conflict · 0 malformed").is_some(), "{}", ended.out);
     assert!(page.line("LINES", "line    2  conflict   order/O-1").is_some(), "{}", ended.out);
     assert_eq!(page.rows("OUTCOMES"), [["order", "completed", "", "1"]]);
 }
@@ -387,7 +389,7 @@ async fn an_interrupted_run_ends_in_good_order_and_says_how_to_continue() {
         std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(output.status.code(), Some(143), "128 and the number of SIGTERM");
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.contains("the same command without --fresh continues"), "{err}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "half a run has no report");

@@ -4,6 +4,12 @@
 mod admission;
 #[path = "../examples/shop/args.rs"]
 mod args;
+#[path = "../examples/shop/report.rs"]
+#[expect(dead_code, reason = "the page is filled by the program")]
+mod report;
+#[path = "../examples/shop/text.rs"]
+#[expect(dead_code, reason = "printing is the program's")]
+mod text;
 
 use admission::{BYTES_MAX, DEPTH_MAX, admit, decode};
 use clap::{CommandFactory as _, Parser as _};
@@ -80,4 +86,93 @@ fn a_pace_is_a_positive_number() {
     for wrong in ["0", "-1", "NaN", "inf", "fast", "0.0001"] {
         assert!(args::Args::try_parse_from(["shop", "--pace", wrong]).is_err(), "{wrong}");
     }
+}
+
+/// A page with one item on a desk, and a broken rule that has much to say.
+fn a_page() -> report::Report {
+    let desk = report::DeskRow {
+        saga: "order/O-1041".to_owned(),
+        action: "notify-customer/forward".to_owned(),
+        desk: "quarantine".to_owned(),
+        because: "persistent".to_owned(),
+        since: "2026-11-30T18:00:48.946Z".to_owned(),
+        attempts: 1,
+        effect: "none".to_owned(),
+        error: "persistent bad_credential".to_owned(),
+        offers: report::Offers {
+            verbs: vec!["resume", "accept"],
+            lines: vec![r#"{"resume": {"saga": "order/O-1041", "action": "notify-customer/forward", "reason": "say why"}}"#.to_owned()],
+        },
+    };
+    let rule = "the shelves agree with the reservations".to_owned();
+    let detail =
+        "tea-assam: 4 reserved and 17 sent, but 3 and 17 by the reservations; and 11 more".to_owned();
+    report::Report {
+        malformed: vec![(
+            67,
+            "$.order.total.minor: invalid type: floating point `49.9`, expected i64".to_owned(),
+        )],
+        desk: vec![desk],
+        audit: vec![report::Verdict { rule, holds: false, detail }],
+        ..report::Report::default()
+    }
+}
+
+#[test]
+fn on_eighty_columns_no_word_of_the_page_is_broken() {
+    let page = a_page().page(report::Look { colours: false, width: Some(80) });
+    expect_test::expect![[r#"
+        OUTCOMES
+        ┌──────────┬─────────┬────────┬───────┐
+        │ workflow ┆ outcome ┆ reason ┆ sagas │
+        ╞══════════╪═════════╪════════╪═══════╡
+        └──────────┴─────────┴────────┴───────┘
+
+        LINES
+        0 sagas · 0 duplicates · 0 conflicts · 0 malformed · 0 by an operator
+          line   67  malformed  $.order.total.minor: invalid type: floating point
+                     `49.9`, expected i64
+
+        DESK
+        order/O-1041  notify-customer/forward
+          on quarantine since 2026-11-30T18:00:48.946Z
+          because persistent, after 1 attempt
+          effect none, last error persistent bad_credential
+
+        What a person can do: append a line to the lines that you run, with your reason,
+        and run them again; `accept` is for programs (SagaHandle::accept), with
+        evidence.
+          order/O-1041 notify-customer/forward: resume, accept
+            {"resume": {"saga": "order/O-1041", "action": "notify-customer/forward", "reason": "say why"}}
+
+        AUDIT
+        ┌─────────────────────────────────────────┬─────────┬───────────┐
+        │ rule                                    ┆ verdict ┆ numbers   │
+        ╞═════════════════════════════════════════╪═════════╪═══════════╡
+        │ the shelves agree with the reservations ┆ BROKEN  ┆ see below │
+        └─────────────────────────────────────────┴─────────┴───────────┘
+        the shelves agree with the reservations: tea-assam: 4 reserved and 17 sent, but
+          3 and 17 by the reservations; and 11 more
+
+        Stock and money DO NOT BALANCE: 1 of 1 rule broken.
+    "#]]
+    .assert_eq(&page);
+    let wide = a_page().page(report::Look::default());
+    assert!(wide.contains("│ order/O-1041 ┆ notify-customer/forward ┆ quarantine "), "{wide}");
+}
+
+#[test]
+fn text_is_wrapped_between_words_and_long_words_stay_whole() {
+    let wrapped = |line: &str| text::wrapped(line, Some(12), 2);
+    assert_eq!(wrapped("twelve chars"), "twelve chars");
+    assert_eq!(wrapped("one two three four"), "one two\n  three four");
+    assert_eq!(wrapped("  a-word-that-is-too-long ends"), "  a-word-that-is-too-long\n  ends");
+    assert_eq!(text::wrapped("one two three four", None, 2), "one two three four");
+}
+
+#[test]
+fn control_characters_are_shown_as_numbers() {
+    assert_eq!(text::shown("a\u{1b}[31m\nb\u{9b}\u{7f} ü茶"), r"a\u{1b}[31m\nb\u{9b}\u{7f} ü茶");
+    assert_eq!(text::shown_page("a\r\nb"), "a\\r\nb");
+    assert_eq!(text::shown("\u{202e}drow\u{2066}"), r"\u{202e}drow\u{2066}", "nor does text turn around");
 }

@@ -8,44 +8,51 @@ use clap::Parser;
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "shop",
+    version,
     about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file.",
     after_help = EXAMPLES,
     next_line_help = true
 )]
 pub struct Args {
-    /// The database: a path, or a sqlite:// URL. The participants keep their own beside it,
+    /// The database: a path, or a sqlite:// URL (in which %20 is a space). The participants keep their own beside it,
     /// in <database>.participants. A database that exists is continued: what has ended stays
     /// ended, what was under way goes on.
     #[arg(long, value_name = "PATH|URL", default_value = "shop.db", verbatim_doc_comment)]
     pub database: String,
 
-    /// The lines to run, one JSON document each; - reads them from standard input. By default
-    /// examples/orders.jsonl, which comes with the shop.
+    /// The lines to run, one JSON object each, as shown below; - reads them from standard input.
+    /// By default examples/orders.jsonl, which comes with the shop.
     #[arg(long, value_name = "FILE|-", verbatim_doc_comment)]
     pub orders: Option<PathBuf>,
 
     /// Shuffles the order in which the lines arrive; lines about one order keep theirs. 0 is
     /// the order of the file. Nothing else here is left to chance: what a participant does
     /// wrong stands in the lines.
-    #[arg(long, value_name = "N", default_value_t = 0, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, verbatim_doc_comment)]
     pub seed: u64,
 
-    /// Removes the database, and that of the participants, first.
+    /// Removes the database, and that of the participants, first. A file that is neither stays.
     #[arg(long)]
     pub fresh: bool,
 
     /// How many seconds a second of the shop takes: retries, timeouts, settle windows and slow
     /// participants are scaled by it. 1 is real time.
-    #[arg(long, value_name = "X", default_value_t = 0.02, value_parser = pace, verbatim_doc_comment)]
+    #[arg(long, value_name = "X", default_value_t = 0.02, value_parser = pace, allow_negative_numbers = true, verbatim_doc_comment)]
     pub pace: f64,
 
     /// How many sagas may be under way at once.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=4096),
+        allow_negative_numbers = true
+    )]
     pub in_flight: u16,
 
     /// Shows one saga and runs nothing: where it stands, its graph and its timeline. SAGA is
     /// its id, its key, or workflow/key. Opens the database read-only, also while a run is
-    /// going on.
+    /// going on. SQLite keeps two small files beside it for that, so the folder must be writable.
     #[arg(
         long,
         value_name = "SAGA",
@@ -55,18 +62,36 @@ pub struct Args {
     pub show: Option<String>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   cargo run --example shop                            run the lines that come with it, on ./shop.db
   cargo run --example shop -- --fresh --pace 0.2      from the beginning, ten times slower, to watch it
-  cargo run --example shop -- --show order/O-1004     what happened to one order, and why
+  cargo run --example shop -- --show order/O-1189     what happened to one order, and why
   cargo run --example shop -- --orders mine.jsonl --database /tmp/mine.db
   tail -n 20 mine.jsonl | cargo run --example shop -- --orders -
 
-It may be killed at any moment; the same command continues. RUST_LOG=amends=info shows every
-decision as it is made.
+Lines, one object each; the last two are what a person does about a saga that stands on a desk:
+  {"order": {"order": "O-1", "customer": "c-1", "card": "tok-1", "address": "Lindenweg 4",
+    "lines": [{"sku": "tea-assam", "quantity": 2, "price": {"minor": 1250, "currency": "EUR"}}],
+    "total": {"minor": 2500, "currency": "EUR"}}}   (on one line; "minor" counts cents)
+  {"payment": {"payment": "P-1", "customer": "c-1", "card": "tok-1", "amount": {"minor": 900, "currency": "EUR"}}}
+  {"refund": {"refund": "R-1", "order": "O-1", "customer": "c-1", "amount": {"minor": 1250, "currency": "EUR"}}}
+  {"resume": {"saga": "order/O-1", "action": "ship-parcel/forward", "reason": "credential renewed"}}
+  {"cancel": {"saga": "order/O-1", "reason": "the customer called"}}
+Bad days of the participants can be planned for each of the first three: examples/README.md.
 
-Exit codes: 0 stock and money balance · 1 they do not · 2 the input cannot be used · 130 interrupted";
+It may be killed at any moment; the same command continues. RUST_LOG=amends=info shows failures,
+retries and desk entries; --show tells every decision of a saga.
+
+Exit codes:
+    0  stock and money balance, or a saga was shown
+    1  they do not balance
+    2  the input cannot be used, or a database or the output failed; nothing was lost
+  130  interrupted by SIGINT, in good order
+  143  ended by SIGTERM, in good order"#;
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
+}
 
 fn pace(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Unusable;
+use crate::contents::{self, Contents};
 
 /// A database file and the participants' own beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ impl Files {
     /// # Errors
     /// When it names another kind of database, or none.
     pub fn named(database: &str) -> Result<Self, Unusable> {
+        let in_url;
         let path = match database.split_once(':') {
             Some(("postgres" | "postgresql", _)) => {
                 return Err(Unusable::new(
@@ -31,7 +33,8 @@ impl Files {
             }
             Some(("sqlite", rest)) => {
                 let rest = rest.strip_prefix("//").unwrap_or(rest);
-                rest.split_once('?').map_or(rest, |(path, _)| path)
+                in_url = decoded(rest.split_once('?').map_or(rest, |(path, _)| path));
+                &in_url
             }
             Some((scheme, rest)) if rest.starts_with("//") => {
                 return Err(Unusable::new(
@@ -64,11 +67,49 @@ impl Files {
         Ok(Self { participants: beside(&database, ".participants"), database })
     }
 
+    /// What each file holds, if it is the shop's to hold: a file is never written to because of its name.
+    async fn contents(&self) -> Result<[Contents; 2], Unusable> {
+        let mut held = [Contents::Nothing; 2];
+        let kinds = [contents::ENGINE, contents::PARTICIPANTS];
+        for ((path, kind), held) in [&self.database, &self.participants].into_iter().zip(kinds).zip(&mut held)
+        {
+            *held = contents::look(path, &kind).await?;
+            if *held == Contents::Foreign {
+                return Err(Unusable::new(
+                    format!("{} is not a database of the shop", path.display()),
+                    "remove it by hand, or give --database another path",
+                ));
+            }
+        }
+        Ok(held)
+    }
+
+    /// Finds out whether the shop can work on these files.
+    ///
+    /// # Errors
+    /// When one is somebody else's, or one of the two was lost: the sagas and their effects would contradict
+    /// each other, and every such saga would do its work again.
+    pub async fn check(&self) -> Result<(), Unusable> {
+        let [sagas, effects] = self.contents().await?;
+        let (database, participants) = (self.database.display(), self.participants.display());
+        let lost = match (sagas, effects) {
+            (Contents::Ours { used: true }, Contents::Nothing) => {
+                format!("{database} has sagas, but {participants}, where their effects were kept, is missing")
+            }
+            (Contents::Nothing | Contents::Ours { used: false }, Contents::Ours { used: true }) => {
+                format!("{participants} has effects of sagas that {database} does not have")
+            }
+            _ => return Ok(()),
+        };
+        Err(Unusable::new(lost, "put the missing file back, or begin again with --fresh"))
+    }
+
     /// Removes both databases, unless a process is at work on them.
     ///
     /// # Errors
-    /// When one is, or a file cannot be removed.
-    pub fn remove(&self) -> Result<(), Unusable> {
+    /// When one is, when a file is not the shop's, or when it cannot be removed.
+    pub async fn remove(&self) -> Result<(), Unusable> {
+        self.contents().await?;
         // The same lock that a store holds for its life; it stays, for a new file would be another lock.
         let lock = beside(&self.database, ".lock");
         let cannot = |path: &Path, error: io::Error| {
@@ -107,8 +148,23 @@ impl Files {
     }
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+/// The file of the same name with this end.
+pub fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
+}
+
+/// The path in a URL: `%20` is a space there. What is no such escape stays as it is.
+fn decoded(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).filter(|digits| *byte == b'%' && digits.is_ascii());
+        let escape = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        decoded.push(escape.unwrap_or(*byte));
+        at += if escape.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| path.to_owned())
 }

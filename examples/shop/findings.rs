@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use amends::SagaView;
 use amends::core::event::TurnReason;
 use amends::core::state::Phase;
-use amends::core::{Json, SagaId};
+use amends::core::{Json, SagaId, Timestamp};
 use amends::ports::{SagaFilter, SagaRow, WorkItemRow};
 use amends_workflows::{Currency, Money, OrderPlaced, PaymentRequested, RefundRequested};
 use anyhow::bail;
 
+use crate::desk::offers;
 use crate::drive::{Facts, Started};
 use crate::load::SagaName;
 use crate::participants::{self, Ended, Finding};
@@ -28,7 +29,7 @@ pub async fn report(shop: &Shop, facts: Facts, malformed: Vec<(usize, String)>) 
     for (saga, item) in shop.engine.query().desk(u32::MAX).await? {
         desk.entry(saga).or_default().push(item);
     }
-    let mut ended = Vec::new();
+    let (mut ended, now) = (Vec::new(), shop.engine.now());
     for row in rows {
         let items = desk.remove(&row.id).unwrap_or_default();
         let view = match &row.set_aside {
@@ -37,7 +38,7 @@ pub async fn report(shop: &Shop, facts: Facts, malformed: Vec<(usize, String)>) 
         };
         *report.outcomes.entry(outcome(&row, view.as_ref(), &items)).or_default() += 1;
         let name = SagaName { workflow: row.definition.workflow.to_string(), key: row.key.to_string() };
-        report.desk.extend(items.into_iter().map(|item| desk_row(&name, item)));
+        report.desk.extend(items.into_iter().map(|item| desk_row(&name, view.as_ref(), item, now)));
         ended.push(for_audit(&row, view.as_ref())?);
     }
     report.desk.sort_by(|a, b| (&a.saga, &a.action).cmp(&(&b.saga, &b.action)));
@@ -52,7 +53,7 @@ fn lines(report: &mut Report, facts: Facts, malformed: Vec<(usize, String)>) {
     report.malformed = malformed;
     for (line, started) in facts.starts {
         match started {
-            Started::New => counts.new += 1,
+            Started::New => counts.sagas += 1,
             Started::Duplicate => counts.duplicate += 1,
             Started::Conflict(saga) => report.conflicts.push((line, saga.to_string())),
             Started::Refused(why) => report.malformed.push((line, why)),
@@ -116,9 +117,12 @@ fn why_turned(view: &SagaView) -> String {
     }
 }
 
-fn desk_row(saga: &SagaName, item: WorkItemRow) -> DeskRow {
+fn desk_row(saga: &SagaName, view: Option<&SagaView>, item: WorkItemRow, now: Timestamp) -> DeskRow {
     let error = [item.error_kind, item.error_code].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    // Nothing can be done about a saga that cannot be read.
+    let offers = view.map(|view| offers(saga, view, &item.item, now)).unwrap_or_default();
     DeskRow {
+        offers,
         saga: saga.to_string(),
         action: item.item,
         desk: item.desk.to_owned(),

@@ -146,7 +146,7 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// A line as it is written down: exactly one of the first five.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a line, an object")]
 struct Written {
     order: Option<OrderPlaced>,
     payment: Option<PaymentRequested>,
@@ -160,7 +160,7 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "what is resumed, an object")]
 struct WrittenResume {
     saga: WrittenName,
     action: ActionId,
@@ -168,7 +168,7 @@ struct WrittenResume {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "what is cancelled, an object")]
 struct WrittenCancel {
     saga: WrittenName,
     reason: String,
@@ -200,11 +200,17 @@ struct Payload {
 }
 
 fn understand(text: &[u8]) -> Result<Event, Malformed> {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        let reason = "begins with a byte order mark; save the file as UTF-8 without one".to_owned();
+        return Err(Malformed { path: "$".to_owned(), reason });
+    }
     let line = admission::admit(text)?;
+    an_object("$", line.text())?;
     let Written { order, payment, refund, resume, cancel, faults, _note } = admission::decode(&line)?;
     let complaint = |reason: &str| Malformed { path: "$".to_owned(), reason: reason.to_owned() };
     let start = |workflow: &str, key: &str, after| -> Result<Event, Malformed> {
         let Payload { order: input } = admission::decode(&line)?;
+        an_object(&format!("$.{workflow}"), input.get())?;
         check_key(workflow, key)?;
         let saga = SagaName { workflow: workflow.to_owned(), key: key.to_owned() };
         Ok(Event::Start(Box::new(Start { saga, input: input.into(), after, faults: faults.clone() })))
@@ -232,6 +238,18 @@ fn understand(text: &[u8]) -> Result<Event, Malformed> {
         return Err(Malformed { path: "$.faults".to_owned(), reason });
     }
     Ok(event)
+}
+
+/// Some editors put it before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Serde also takes the values of an object in a row, as an array: `["O-1", …]` would be an order.
+fn an_object(path: &str, text: &str) -> Result<(), Malformed> {
+    if text.trim_start().starts_with('{') {
+        return Ok(());
+    }
+    let reason = "this is no object; a line is one, as in {\"order\": {\"order\": \"O-1\", …}}".to_owned();
+    Err(Malformed { path: path.to_owned(), reason })
 }
 
 /// The engine bounds its keys; here is the place where that still has a path.

@@ -1,10 +1,13 @@
 //! A shop whose orders, payments and refunds are sagas: one command shows what the engine is for.
 //!
-//! Read `args` (what can be asked), `load` and `admission` (what comes in), `shop` (what works on it), `run`
-//! and `drive` (what is done), `findings` and `report` (the last page) and `show` (one saga, closely).
+//! Read `args` (what can be asked), `load` and `admission` (what comes in), `files` and `contents` (what is
+//! worked on), `shop` (what works on it), `run` and `drive` (what is done), `findings`, `desk` and `report` (the
+//! last page), `show` (one saga, closely) and `text` (how anything is printed).
 
 mod admission;
 mod args;
+mod contents;
+mod desk;
 mod drive;
 mod files;
 mod findings;
@@ -16,9 +19,10 @@ mod report;
 mod run;
 mod shop;
 mod show;
+mod text;
 
 use std::fmt;
-use std::io::Write as _;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -35,8 +39,10 @@ enum End {
     Unbalanced = 1,
     /// The input cannot be used: a flag, the file with the lines, the database.
     Unusable = 2,
-    /// Interrupted by a signal, in good order.
+    /// Interrupted by SIGINT, in good order.
     Interrupted = 130,
+    /// Ended by SIGTERM, in good order.
+    Terminated = 143,
 }
 
 /// Something that a person has to change before the shop can do anything, and how.
@@ -60,14 +66,6 @@ impl fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
-/// Prints a page. Whoever reads it through `head` may stop early.
-fn print(page: &str) -> std::io::Result<()> {
-    match std::io::stdout().write_all(page.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();
@@ -75,6 +73,7 @@ async fn main() -> ExitCode {
         tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
             .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
             .init();
     }
     let done = match &args.show {
@@ -82,7 +81,7 @@ async fn main() -> ExitCode {
         None => run::run(&args).await,
     };
     let end = done.unwrap_or_else(|error| {
-        eprintln!("shop: {error:#}");
+        text::say(format_args!("shop: {error:#}"));
         End::Unusable
     });
     ExitCode::from(end as u8)

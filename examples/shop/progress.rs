@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::text::say;
+
 /// How far the run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -64,7 +66,7 @@ impl Progress {
             bar.set_message(tally.to_string());
         } else if self.last_second != Some(elapsed.as_secs()) {
             self.last_second = Some(elapsed.as_secs());
-            eprintln!("{:>3} s  {tally}", elapsed.as_secs());
+            say(format_args!("{:>3} s  {tally}", elapsed.as_secs()));
         }
     }
 
@@ -78,6 +80,6 @@ impl Progress {
     /// The last word: the bar goes, the tally stays.
     pub fn finish(self, tally: &Tally, elapsed: Duration) {
         self.give_way();
-        eprintln!("{:>5.1} s  {tally}", elapsed.as_secs_f64());
+        say(format_args!("{:>5.1} s  {tally}", elapsed.as_secs_f64()));
     }
 }

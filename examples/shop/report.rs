@@ -8,6 +8,8 @@ use std::fmt::{self, Write as _};
 
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
 
+use crate::text::{counted, shown, wrapped};
+
 /// Everything on the page.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -77,8 +79,8 @@ impl End {
 /// What became of the lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// The first line of a saga.
-    pub new: usize,
+    /// Those whose saga is there, begun by this run or by an earlier one: as many as they ask for.
+    pub sagas: usize,
     /// The same again.
     pub duplicate: usize,
     /// The same key with another input.
@@ -108,7 +110,29 @@ pub struct DeskRow {
     pub effect: String,
     /// The last failure.
     pub error: String,
+    /// What a person can do about it.
+    pub offers: Offers,
 }
+
+/// What can be done about one item on a desk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// What would be obeyed now.
+    pub verbs: Vec<&'static str>,
+    /// For what the lines of the shop can say, the line to append.
+    pub lines: Vec<String>,
+}
+
+impl Offers {
+    /// The verbs in a row.
+    pub fn words(&self) -> String {
+        if self.verbs.is_empty() { "nothing yet".to_owned() } else { self.verbs.join(", ") }
+    }
+}
+
+/// How the lines are used; goes before them.
+pub const HOW: &str = "What a person can do: append a line to the lines that you run, with your reason, and run \
+                       them again; `accept` is for programs (SagaHandle::accept), with evidence.";
 
 /// One rule of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,106 +145,183 @@ pub struct Verdict {
     pub detail: String,
 }
 
+/// How the page is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// With colours.
+    pub colours: bool,
+    /// So many columns wide; none: as wide as it gets.
+    pub width: Option<usize>,
+}
+
+/// What a broken rule says is written below the table if it is longer than this.
+const DETAIL_MAX: usize = 60;
+
 impl Report {
     /// Do all rules of the audit hold?
     pub fn balances(&self) -> bool {
         self.audit.iter().all(|verdict| verdict.holds)
     }
 
-    /// The page as text, `colours` or not.
-    pub fn page(&self, colours: bool) -> String {
+    /// The page as text.
+    pub fn page(&self, look: Look) -> String {
         let mut page = String::new();
-        self.write(&mut page, colours).expect("a String takes everything");
+        self.write(&mut page, look).expect("a String takes everything");
         page
     }
 
-    fn write(&self, page: &mut String, colours: bool) -> fmt::Result {
-        writeln!(page, "OUTCOMES\n{}", self.outcomes_table(colours))?;
-        let LineCounts { new, duplicate, conflict, malformed, operator } = self.lines;
-        writeln!(
-            page,
-            "\nLINES\n{new} new · {duplicate} duplicate · {conflict} conflict · {malformed} malformed · {operator} \
-             by an operator"
-        )?;
-        for (line, complaint) in &self.malformed {
-            writeln!(page, "  line {line:>4}  malformed  {complaint}")?;
+    fn write(&self, page: &mut String, look: Look) -> fmt::Result {
+        writeln!(page, "OUTCOMES\n{}", self.outcomes_table(look))?;
+        self.write_lines(page, look)?;
+        self.write_desk(page, look)?;
+        writeln!(page, "\nAUDIT\n{}", self.audit_table(look))?;
+        for verdict in self.audit.iter().filter(|verdict| verdict.is_long()) {
+            let broken = format!("{}: {}", verdict.rule, shown(&verdict.detail));
+            writeln!(page, "{}", wrapped(&broken, look.width, 2))?;
         }
-        for (line, saga) in &self.conflicts {
-            writeln!(
-                page,
-                "  line {line:>4}  conflict   {saga} was started with another input; it is untouched"
-            )?;
-        }
-        for (line, what, answer) in &self.operations {
-            writeln!(page, "  line {line:>4}  operator   {what}: {answer}")?;
-        }
-        writeln!(page, "\nDESK")?;
-        if self.desk.is_empty() {
-            writeln!(page, "nothing waits for a person")?;
-        } else {
-            writeln!(page, "{}", self.desk_table(colours))?;
-        }
-        writeln!(page, "\nAUDIT\n{}", self.audit_table(colours))?;
         let broken = self.audit.iter().filter(|verdict| !verdict.holds).count();
         match broken {
             0 => writeln!(page, "\nStock and money balance."),
             n => {
-                writeln!(page, "\nStock and money DO NOT BALANCE: {n} of {} rules broken.", self.audit.len())
+                let rules = counted(self.audit.len(), "rule", "rules");
+                writeln!(page, "\nStock and money DO NOT BALANCE: {n} of {rules} broken.")
             }
         }
     }
 
-    fn outcomes_table(&self, colours: bool) -> Table {
-        let mut table = table(colours, &["workflow", "outcome", "reason", "sagas"]);
+    fn write_lines(&self, page: &mut String, look: Look) -> fmt::Result {
+        let LineCounts { sagas, duplicate, conflict, malformed, operator } = self.lines;
+        let sagas = counted(sagas, "saga", "sagas");
+        let duplicate = counted(duplicate, "duplicate", "duplicates");
+        let conflict = counted(conflict, "conflict", "conflicts");
+        let counts =
+            format!("{sagas} · {duplicate} · {conflict} · {malformed} malformed · {operator} by an operator");
+        writeln!(page, "\nLINES\n{}", wrapped(&counts, look.width, 0))?;
+        let mut line = |number: &usize, what: &str, said: &str| {
+            let line = format!("  line {number:>4}  {what:<9}  {}", shown(said));
+            writeln!(page, "{}", wrapped(&line, look.width, 13))
+        };
+        for (number, complaint) in &self.malformed {
+            line(number, "malformed", complaint)?;
+        }
+        for (number, saga) in &self.conflicts {
+            let said = format!("{saga} was started with another input; it is untouched");
+            line(number, "conflict", &said)?;
+        }
+        for (number, what, answer) in &self.operations {
+            line(number, "operator", &format!("{what}: {answer}"))?;
+        }
+        Ok(())
+    }
+
+    fn write_desk(&self, page: &mut String, look: Look) -> fmt::Result {
+        writeln!(page, "\nDESK")?;
+        if self.desk.is_empty() {
+            return writeln!(page, "nothing waits for a person");
+        }
+        // Measured without colours, and as wide as it gets.
+        let table = self.desk_table(Look::default()).to_string();
+        let columns = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        if look.width.is_some_and(|width| columns > width) {
+            for row in &self.desk {
+                row.write_block(page, look)?;
+            }
+        } else {
+            writeln!(page, "{}", self.desk_table(look))?;
+        }
+        writeln!(page, "\n{}", wrapped(HOW, look.width, 0))?;
+        for row in &self.desk {
+            let about = format!("  {} {}: {}", row.saga, row.action, row.offers.words());
+            writeln!(page, "{}", wrapped(&shown(&about), look.width, 4))?;
+            for line in &row.offers.lines {
+                // Never broken, so that it can be taken as it stands.
+                writeln!(page, "    {}", shown(line))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn outcomes_table(&self, look: Look) -> Table {
+        let Look { colours, .. } = look;
+        let mut table = table(look, &["workflow", "outcome", "reason", "sagas"]);
         for (outcome, sagas) in &self.outcomes {
             table.add_row([
-                Cell::new(&outcome.workflow),
+                Cell::new(shown(&outcome.workflow)),
                 painted(outcome.end.word(), outcome.end.colour(), colours),
-                Cell::new(&outcome.reason),
+                Cell::new(shown(&outcome.reason)),
                 number(sagas),
             ]);
         }
         table
     }
 
-    fn desk_table(&self, colours: bool) -> Table {
+    fn desk_table(&self, look: Look) -> Table {
         let heads = ["saga", "action", "desk", "why", "since", "attempts", "effect", "last error"];
-        let mut table = table(colours, &heads);
+        let mut table = table(look, &heads);
         for row in &self.desk {
             table.add_row([
-                Cell::new(&row.saga),
-                Cell::new(&row.action),
-                painted(&row.desk, Color::Cyan, colours),
-                Cell::new(&row.because),
-                Cell::new(&row.since),
+                Cell::new(shown(&row.saga)),
+                Cell::new(shown(&row.action)),
+                painted(&row.desk, Color::Cyan, look.colours),
+                Cell::new(shown(&row.because)),
+                Cell::new(shown(&row.since)),
                 number(row.attempts),
-                Cell::new(&row.effect),
-                Cell::new(&row.error),
+                Cell::new(shown(&row.effect)),
+                Cell::new(shown(&row.error)),
             ]);
         }
         table
     }
 
-    fn audit_table(&self, colours: bool) -> Table {
-        let mut table = table(colours, &["rule", "verdict", "numbers"]);
+    fn audit_table(&self, look: Look) -> Table {
+        let Look { colours, .. } = look;
+        let mut table = table(look, &["rule", "verdict", "numbers"]);
         for verdict in &self.audit {
             let (word, colour) = if verdict.holds { ("holds", Color::Green) } else { ("BROKEN", Color::Red) };
             table.add_row([
                 Cell::new(&verdict.rule),
                 painted(word, colour, colours),
-                Cell::new(&verdict.detail),
+                Cell::new(if verdict.is_long() { "see below".to_owned() } else { shown(&verdict.detail) }),
             ]);
         }
         table
     }
 }
 
-fn table(colours: bool, heads: &[&str]) -> Table {
+impl Verdict {
+    /// Whether what it says would make a column of a few words a line.
+    fn is_long(&self) -> bool {
+        !self.holds && self.detail.chars().count() > DETAIL_MAX
+    }
+}
+
+impl DeskRow {
+    /// The same as the row of the table, for a narrow terminal.
+    fn write_block(&self, page: &mut String, look: Look) -> fmt::Result {
+        let attempts = counted(self.attempts as usize, "attempt", "attempts");
+        writeln!(page, "{}", shown(&format!("{}  {}", self.saga, self.action)))?;
+        for said in [
+            format!("  on {} since {}", self.desk, self.since),
+            format!("  because {}, after {attempts}", self.because),
+            format!("  effect {}, last error {}", self.effect, self.error),
+        ] {
+            writeln!(page, "{}", wrapped(&shown(&said), look.width, 4))?;
+        }
+        Ok(())
+    }
+}
+
+fn table(look: Look, heads: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
     // On a terminal it fits the width; elsewhere every cell stays on its line.
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    if colours {
+    match look.width {
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+        Some(width) => table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
+    };
+    if look.colours {
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     } else {
         table.set_header(heads);
@@ -229,7 +330,8 @@ fn table(colours: bool, heads: &[&str]) -> Table {
 }
 
 fn painted(text: &str, colour: Color, colours: bool) -> Cell {
-    if colours { Cell::new(text).fg(colour) } else { Cell::new(text) }
+    let cell = Cell::new(shown(text));
+    if colours { cell.fg(colour) } else { cell }
 }
 
 fn number(n: impl fmt::Display) -> Cell {

@@ -13,8 +13,10 @@ use crate::drive::{Drive, arrival};
 use crate::files::Files;
 use crate::load::{self, Lines};
 use crate::progress::Progress;
+use crate::report::Look;
 use crate::shop::Shop;
-use crate::{End, Unusable, findings, print};
+use crate::text::{self, counted, print, say};
+use crate::{End, Unusable, findings};
 
 /// How long running calls are awaited at the end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -32,17 +34,22 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     let mut progress = Progress::here();
     if lines.good.is_empty() {
         for (number, malformed) in lines.malformed.iter().take(COMPLAINTS_SHOWN) {
-            eprintln!("{source}:{number}: {malformed}");
+            say(format_args!("{source}:{number}: {}", text::shown(&malformed.to_string())));
         }
+        let what = match lines.malformed.len() {
+            0 => format!("{source} is empty"),
+            n => format!("{source} has no line that can be used ({n} malformed)"),
+        };
         return Err(Unusable::new(
-            format!("{source} has no line that can be used ({} malformed)", lines.malformed.len()),
+            what,
             "give --orders a file with one JSON document per line, as in examples/orders.jsonl",
         )
         .into());
     }
     if args.fresh {
-        files.remove()?;
+        files.remove().await?;
     }
+    files.check().await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
@@ -51,20 +58,23 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     let drive = Drive::new(&shop, &source, &lines.good);
     let lines_in_order = arrival(lines.good, args.seed);
     let seen = tokio::select! {
-        seen = drive.see_through(lines_in_order, args.in_flight, &mut progress) => Some(seen?),
-        _ = interrupt.recv() => None,
-        _ = terminate.recv() => None,
+        seen = drive.see_through(lines_in_order, args.in_flight, &mut progress) => Ok(seen?),
+        _ = interrupt.recv() => Err(End::Interrupted),
+        _ = terminate.recv() => Err(End::Terminated),
     };
     let drained = shop.engine.shutdown(GRACE).await?;
-    let Some((facts, tally, elapsed)) = seen else {
-        progress.give_way();
-        let doubt = match drained.in_doubt {
-            0 => String::new(),
-            n => format!(" ({n} calls had not answered and will be settled then)"),
-        };
-        eprintln!("interrupted; the same command without --fresh continues{doubt}");
-        shop.close().await?;
-        return Ok(End::Interrupted);
+    let (facts, tally, elapsed) = match seen {
+        Ok(seen) => seen,
+        Err(end) => {
+            progress.give_way();
+            let doubt = match drained.in_doubt {
+                0 => String::new(),
+                n => format!(" ({} had not answered and will be settled then)", counted(n, "call", "calls")),
+            };
+            say(format_args!("interrupted; the same command without --fresh continues{doubt}"));
+            shop.close().await?;
+            return Ok(end);
+        }
     };
     progress.finish(&tally, elapsed);
     let malformed = lines.malformed.iter().map(|(line, malformed)| (*line, malformed.to_string())).collect();
@@ -72,7 +82,8 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     shop.close().await?;
     let colours =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    print(&report.page(colours)).context("failed to print the report")?;
+    let look = Look { colours, width: text::width() };
+    print(&report.page(look)).context("failed to print the report")?;
     Ok(if report.balances() { End::Good } else { End::Unbalanced })
 }
 

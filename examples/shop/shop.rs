@@ -88,8 +88,8 @@ impl Shop {
 /// Why a database cannot be had, with what to do about it.
 pub fn unopened(fault: Fault) -> Unusable {
     let then = match &fault {
-        Fault::InUse(_) => "--show SAGA does that",
-        Fault::Corrupt(_) => "give --database another path, or remove the file with --fresh",
+        Fault::InUse(_) => "wait until it has ended, or look at a saga meanwhile with --show SAGA",
+        Fault::Corrupt(_) => "remove the file by hand, or give --database another path",
         _ => "give --database a path that can be read and written",
     };
     Unusable::new(fault.to_string(), then)

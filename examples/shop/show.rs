@@ -9,10 +9,15 @@ use amends_sea_orm::{SqlReader, SqliteStore};
 use amends_workflows::{order_saga, payment_saga, policies::policies, refund_saga};
 use anyhow::{Context as _, anyhow};
 
+use crate::contents::{self, Contents};
+use crate::desk::offers;
 use crate::files::Files;
+use crate::load::SagaName;
 use crate::participants::Participants;
+use crate::report::HOW;
 use crate::shop::unopened;
-use crate::{End, Unusable, print};
+use crate::text::{self, counted, print, shown_page, wrapped};
+use crate::{End, Unusable};
 
 /// Prints it.
 ///
@@ -20,11 +25,29 @@ use crate::{End, Unusable, print};
 /// When there is no such database or saga, or it cannot be read.
 pub async fn show(database: &str, saga: &str) -> anyhow::Result<End> {
     let files = Files::named(database)?;
+    let path = files.database.display();
+    match contents::look(&files.database, &contents::ENGINE).await? {
+        Contents::Ours { .. } => {}
+        Contents::Nothing => {
+            let what = match files.database.exists() {
+                true => format!("nothing has run on {path} yet"),
+                false => format!("the database {path} does not exist"),
+            };
+            return Err(
+                Unusable::new(what, "run the shop on it first, or give --database another path").into()
+            );
+        }
+        Contents::Foreign => {
+            let what = format!("{path} is not a database of the shop");
+            return Err(Unusable::new(what, "give --database the path of one").into());
+        }
+    }
     let reader = SqliteStore::open_read_only(&files.database).await.map_err(unopened)?;
     let loaded = find(&reader, saga).await?;
     let plan = plan_of(&loaded).await?;
-    let view = SagaView::new(plan, &loaded, SystemClock::new().now()).map_err(|reason| anyhow!(reason))?;
-    print(&page(&view)).context("failed to print the saga")?;
+    let now = SystemClock::new().now();
+    let view = SagaView::new(plan, &loaded, now).map_err(|reason| anyhow!(reason))?;
+    print(&page(&view, now, text::width())).context("failed to print the saga")?;
     Ok(End::Good)
 }
 
@@ -79,30 +102,44 @@ fn resolved<I, O>(saga: &Saga<I, O>) -> anyhow::Result<Arc<SagaPlan>> {
     Ok(saga.resolve(&policies(1.0))?.plan)
 }
 
-fn page(view: &SagaView) -> String {
+fn page(view: &SagaView, now: Timestamp, width: Option<usize>) -> String {
     let mut page = format!("SAGA  {}/{}  {}\n", view.plan().workflow, view.key, view.id);
     let ended = view.ended_at.map(|at| format!(", ended {at}")).unwrap_or_default();
-    page += &format!("{}  started {}{ended}\n", view.phase.word(), view.started_at);
+    let desk = if view.desk.is_empty() { "" } else { ", on a desk" };
+    page += &format!("{}{desk}  started {}{ended}\n", view.phase.word(), view.started_at);
     if let Some(reason) = &view.set_aside {
-        page += &format!("set aside: {reason}\n");
+        page += &format!("{}\n", wrapped(&format!("set aside: {reason}"), width, 2));
     }
     page += &format!("\nGRAPH\n{}", view.picture());
-    page += &format!("\nTIMELINE\n{}", view.timeline());
+    page += "\nTIMELINE\n";
+    for line in view.timeline().lines() {
+        page += &format!("{}\n", wrapped(line, width, 8));
+    }
     if !view.desk.is_empty() {
         page += "\nDESK\n";
     }
+    let name = SagaName { workflow: view.plan().workflow.to_string(), key: view.key.to_string() };
+    let mut todo = String::new();
     for item in &view.desk {
         let error = item.failure.as_ref().map(|failure| format!(", last error {}", failure.code));
-        page += &format!(
-            "{} on {} since {}: {} ({} attempts, effect {}{})\n",
+        let line = format!(
+            "{} on {} since {}: {} ({}, effect {}{})",
             item.name(),
             item.desk.word(),
             Timestamp::to_string(&item.since),
             item.because.code(),
-            item.attempts,
+            counted(item.attempts as usize, "attempt", "attempts"),
             item.effect.word(),
             error.unwrap_or_default(),
         );
+        page += &format!("{}\n", wrapped(&line, width, 2));
+        let action = item.name();
+        let offers = offers(&name, view, &action, now);
+        todo += &format!("  {action}: {}\n", offers.words());
+        todo.extend(offers.lines.iter().map(|line| format!("    {line}\n")));
     }
-    page
+    if !todo.is_empty() {
+        page += &format!("\n{}\n{todo}", wrapped(HOW, width, 0));
+    }
+    shown_page(&page)
 }

@@ -27,9 +27,7 @@ fn fails_once(name: &'static str, log: &Log) -> Step {
 
 fn on_desk(settled: Settled) -> Vec<(String, Desk)> {
     match settled {
-        Settled::OnDesk(items) => {
-            items.into_iter().map(|item| (item.step().to_owned(), item.desk)).collect()
-        }
+        Settled::OnDesk(items) => items.into_iter().map(|item| (item.step().to_owned(), item.desk)).collect(),
         Settled::Ended(outcome) => panic!("it ended: {outcome:?}"),
     }
 }
