@@ -80,7 +80,7 @@ impl Step for Ship {
 async fn on_desk(saga: &SagaHandle<u32>, action: &ActionId) -> SagaView {
     loop {
         let view = saga.view().await.expect("it can be read");
-        if view.desk.iter().any(|item| item.action == *action) {
+        if view.desk.iter().any(|item| item.action.as_ref() == Some(action)) {
             return view;
         }
         tokio::task::yield_now().await;
