@@ -48,10 +48,13 @@ fn is_waived(plan: &SagaPlan, state: &SagaState, source: Source) -> bool {
     match source {
         Source::SagaInput => false,
         Source::Step(of) => state.step(of).waived,
-        Source::Branch(ix) => {
-            let taken = state.branches[ix.0].and_then(|taken| plan.branch(ix).gives.of(taken));
-            taken.is_some_and(|source| is_waived(plan, state, source))
-        }
+        Source::Branch(ix) => match state.branches[ix.0] {
+            Some(taken) => {
+                let given = plan.branch(ix).gives.of(taken);
+                given.is_some_and(|source| is_waived(plan, state, source))
+            }
+            None => true, // Nobody waits for its decision any more: all of it was waived.
+        },
     }
 }
 

@@ -526,9 +526,12 @@ fn what_is_made_in_a_branch_is_locked_in_it() {
 
 #[test]
 fn a_branch_does_not_give_to_itself() {
-    refused("read a(input)\n when x(a)\n step b(x) by-query if=x\n step c(input) by-query", expect![[r#"
+    refused(
+        "read a(input)\n when x(a)\n step b(x) by-query if=x\n step c(input) by-query",
+        expect![[r#"
         `b` uses `x`, which is made inside the branch `x` and may never be: use what the branch gives
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

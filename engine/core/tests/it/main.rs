@@ -12,6 +12,7 @@ mod script;
 mod story;
 
 mod answers;
+mod branch_desk;
 mod branches;
 mod compensation;
 mod crash;
