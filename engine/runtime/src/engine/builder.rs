@@ -9,7 +9,7 @@ use amends_core::state::Phase;
 
 use super::{Engine, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
-use crate::ports::{Clock, Ids, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, SystemClock};
+use crate::ports::{Clock, Fault, Ids, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, SystemClock};
 use crate::visible::visible;
 use crate::worker::{self, Definitions, EngineClock};
 
@@ -173,7 +173,8 @@ fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definition
 }
 
 /// A changed shape under a live version is refused while sagas of the old shape are under way: nobody here
-/// could run them. Of each workflow the oldest 1 000 of either phase are looked at.
+/// could run them. Of each workflow the oldest 1 000 of either phase are looked at. A damaged row must not keep
+/// every other saga from going on: whatever has another shape is not claimed, looked at or not.
 async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result<(), StartError> {
     let mut mistakes = BTreeSet::new();
     for reference in &*definitions.references() {
@@ -187,7 +188,18 @@ async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result
             let other_shape = |row: &&SagaRow| {
                 row.definition.version == reference.version && row.definition.digest != reference.digest
             };
-            if let Some(row) = query.list(&filter).await?.iter().find(other_shape) {
+            let rows = match query.list(&filter).await {
+                Err(Fault::Corrupt(reason)) => {
+                    tracing::warn!(
+                        workflow = &*reference.workflow,
+                        reason,
+                        "a saga cannot be read; its workflow is registered without a look at the shapes under way"
+                    );
+                    continue;
+                }
+                rows => rows?,
+            };
+            if let Some(row) = rows.iter().find(other_shape) {
                 let (workflow, version) = (&reference.workflow, reference.version);
                 mistakes.insert(format!(
                     "failed to register workflow `{workflow}` version {version}: it has another shape than when \

@@ -89,8 +89,28 @@ impl Recovery {
         }
     }
 
-    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
-        self.insist(|| self.store.load(sagas)).await
+    /// Each saga, or the reason why it cannot be loaded; those that do not exist are left out. A store reads
+    /// many rows in one call, which fails as a whole when one of them is damaged: then each is loaded alone.
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<(SagaId, Result<Loaded, String>)>, Fault> {
+        match self.insist(|| self.store.load(sagas)).await {
+            Err(Fault::Corrupt(_)) => {}
+            loaded => return Ok(loaded?.into_iter().map(|loaded| (loaded.row.id, Ok(loaded))).collect()),
+        }
+        let mut each = Vec::with_capacity(sagas.len());
+        for saga in sagas {
+            let loaded = self.load_one(*saga).await?.transpose();
+            each.extend(loaded.map(|loaded| (*saga, loaded)));
+        }
+        Ok(each)
+    }
+
+    /// The inner error is the reason why it cannot be loaded.
+    async fn load_one(&self, saga: SagaId) -> Result<Result<Option<Loaded>, String>, Fault> {
+        let only = [saga];
+        match self.insist(|| self.store.load(&only)).await {
+            Err(Fault::Corrupt(reason)) => Ok(Err(reason)),
+            loaded => Ok(Ok(loaded?.pop())),
+        }
     }
 
     async fn take(&self, limit: u32, only: Option<SagaId>) -> Result<Vec<SagaId>, Fault> {
@@ -107,11 +127,10 @@ impl Recovery {
         let ids = self.take(limit, None).await?;
         let more = ids.len() >= limit as usize;
         let mut loaded = if ids.is_empty() { Vec::new() } else { self.load(&ids).await? };
-        loaded.sort_by_key(|loaded| loaded.row.id);
+        loaded.sort_by_key(|(saga, _)| *saga);
         let mut sagas = Vec::with_capacity(loaded.len());
-        for loaded in loaded {
-            let saga = loaded.row.id;
-            match self.recover(loaded) {
+        for (saga, loaded) in loaded {
+            match loaded.and_then(|loaded| self.recover(loaded)) {
                 Ok(recovered) => sagas.push(recovered),
                 Err(reason) => {
                     tracing::error!(%saga, reason = %visible(&reason), "the saga cannot be read and is set aside");
@@ -135,9 +154,21 @@ impl Recovery {
 
     /// The inner error is the reason why the saga was set aside.
     async fn look_up(&self, saga: SagaId) -> Result<Result<News, String>, Fault> {
-        let report = |found| Ok(Ok(News::LookedUp { saga, found }));
-        let Some(mut loaded) = self.load(&[saga]).await?.pop() else {
-            return report(LookedUp::Unknown);
+        match self.look_at(saga).await? {
+            Ok(found) => Ok(Ok(News::LookedUp { saga, found })),
+            Err(reason) => {
+                self.set_aside(saga, &reason).await?;
+                Ok(Err(reason))
+            }
+        }
+    }
+
+    /// The inner error is the reason why the saga cannot be read, or was set aside before.
+    async fn look_at(&self, saga: SagaId) -> Result<Result<LookedUp, String>, Fault> {
+        let mut loaded = match self.load_one(saga).await? {
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return Ok(Ok(LookedUp::Unknown)),
+            Err(reason) => return Ok(Err(reason)),
         };
         if let Some(reason) = loaded.row.set_aside {
             return Ok(Err(reason));
@@ -145,24 +176,18 @@ impl Recovery {
         let mine = |loaded: &Loaded| loaded.row.owner == Some(self.incarnation);
         if loaded.row.ended_at.is_none() && !mine(&loaded) {
             self.take(1, Some(saga)).await?;
-            match self.load(&[saga]).await?.pop() {
-                Some(again) if mine(&again) => loaded = again,
-                Some(again) => return report(LookedUp::NotMine(Box::new(again.row))),
-                None => return report(LookedUp::Unknown),
+            match self.load_one(saga).await? {
+                Ok(Some(again)) if mine(&again) => loaded = again,
+                Ok(Some(again)) => return Ok(Ok(LookedUp::NotMine(Box::new(again.row)))),
+                Ok(None) => return Ok(Ok(LookedUp::Unknown)),
+                Err(reason) => return Ok(Err(reason)),
             }
         }
         if self.definitions.find(&loaded.row.definition).is_none() {
-            return report(LookedUp::NotMine(Box::new(loaded.row)));
+            return Ok(Ok(LookedUp::NotMine(Box::new(loaded.row))));
         }
         let ended = loaded.row.ended_at.is_some();
-        match self.recover(loaded) {
-            Ok(recovered) if ended => report(LookedUp::Ended(Box::new(recovered))),
-            Ok(recovered) => report(LookedUp::Mine(Box::new(recovered))),
-            Err(reason) => {
-                self.set_aside(saga, &reason).await?;
-                Ok(Err(reason))
-            }
-        }
+        Ok(self.recover(loaded).map(Box::new).map(if ended { LookedUp::Ended } else { LookedUp::Mine }))
     }
 
     fn recover(&self, loaded: Loaded) -> Result<Recovered, String> {
