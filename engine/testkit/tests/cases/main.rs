@@ -5,6 +5,7 @@
 
 mod kit;
 
+mod map;
 mod persons;
 mod recording;
 mod retry;
