@@ -14,6 +14,7 @@ mod story;
 mod answers;
 mod branch_desk;
 mod branches;
+mod cases;
 mod compensation;
 mod crash;
 mod deadlines;

@@ -8,6 +8,7 @@ mod kit;
 mod map;
 mod persons;
 mod recording;
+mod recovery;
 mod retry;
 mod starts;
 mod turning;

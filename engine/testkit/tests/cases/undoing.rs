@@ -201,6 +201,27 @@ fn g09_a_step_that_says_that_nothing_was_done_is_not_undone() {
     assert_eq!(reservation.saga.compensations(), ["book"]);
 }
 
+#[test]
+fn g09_what_a_step_did_in_part_is_undone_before_what_it_depends_on() {
+    let mut reservation = reservation(2, || StepError::Partial(None));
+    reservation.world.run_until_settled();
+    reservation.undone(1);
+    assert_eq!(reservation.saga.compensations(), ["reserve-three", "book"]);
+    told_once(&reservation.saga, "turned back (");
+}
+
+#[test]
+fn g09_a_process_that_dies_in_the_middle_of_a_step_finds_its_part_and_undoes_it() {
+    let mut reservation = reservation(2, || StepError::Persistent(hangs()));
+    reservation.world.run_for(seconds(1));
+    assert_eq!(reservation.warehouses.each_ref().map(|w| w.in_place().len()), [1, 1, 0]);
+    reservation.world.crash();
+    reservation.world.run_until_settled();
+    reservation.undone(1);
+    assert_eq!(reservation.saga.compensations(), ["reserve-three", "book"]);
+    told_once(&reservation.saga, "reserve-three found partly applied");
+}
+
 /// A service of our contract whose request is thirty seconds on its way: the attempt ends after five.
 struct Delayed(Part);
 
