@@ -48,6 +48,12 @@ fn through(source: &str, first: &str, last: &str) -> String {
     source[from..end].to_owned()
 }
 
+/// The crate docs, without their marks. What stands in them as code is compiled as a doc test.
+fn docs(source: &str) -> String {
+    let lines = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
+}
+
 /// The snapshot of a test: what stands between `expect![[r#"` and `"#]]`, without its indentation. The test
 /// itself proves that the snapshot is current.
 fn snapshot(source: &str, test: &str) -> String {
@@ -68,8 +74,19 @@ fn the_readme_shows_what_the_code_says_draws_and_prints() {
     let step = source("workflows/src/order/steps/reserve.rs");
     check("step", "rust", &item(&step, "impl Step for ReserveStock"));
 
+    let inventory = source("workflows/src/ports/inventory.rs");
+    let derive = "#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]\npub struct OutOfStock";
+    let payload =
+        format!("{}\n\n{}", item(&inventory, derive), item(&inventory, "impl Payload for OutOfStock"));
+    check("payload", "rust", &payload);
+
     let quickstart = source("examples/quickstart.rs");
-    check("run", "rust", &item(&quickstart, "async fn run"));
+    let uses = through(&quickstart, "use amends::{", "use amends_sea_orm");
+    check("run", "rust", &format!("{uses}\n\n{}", item(&quickstart, "async fn run")));
+
+    let kit = docs(&source("engine/testkit/src/lib.rs"));
+    let participants = format!("{}\n\n{}", item(&kit, "struct Shop"), item(&kit, "impl Shop"));
+    check("participants", "rust", &participants);
 
     let tests = source("workflows/src/order/tests.rs");
     check("laws", "rust", &item(&tests, "#[test]\nfn laws"));
@@ -81,5 +98,30 @@ fn the_readme_shows_what_the_code_says_draws_and_prints() {
     {
         let message = source(&format!("engine/runtime/tests/ui/{case}.stderr"));
         check(name, "text", &through(&message, "error[", "   = note:"));
+    }
+}
+
+#[test]
+fn the_readme_counts_the_sagas_of_the_shop() {
+    let ends = snapshot(&source("tests/shop.rs"), "fn the_lines_that_come_with_it");
+    let sagas = |workflow: &str| -> usize {
+        let rows = ends.lines().filter(|row| row.split(" | ").next() == Some(workflow));
+        rows.map(|row| row.rsplit(" | ").next().expect("a row ends").parse::<usize>().expect("a count")).sum()
+    };
+    let told =
+        format!("{} orders, {} payments, {} refunds", sagas("order"), sagas("payment"), sagas("refund"));
+    assert!(source("README.md").contains(&told), "README.md does not say `{told}`");
+}
+
+#[test]
+fn the_readme_names_packages_that_are_where_it_says() {
+    let readme = source("README.md");
+    let lines = readme.lines().filter_map(|line| line.split_once(" = { path = \"../amends/"));
+    let named: Vec<_> =
+        lines.map(|(package, rest)| (package, rest.split('"').next().unwrap_or(""))).collect();
+    assert_eq!(named.len(), 3, "{named:?}");
+    for (package, folder) in named {
+        let manifest = source(&format!("{folder}/Cargo.toml"));
+        assert!(manifest.contains(&format!("name = \"{package}\"\n")), "{package} is not in {folder}");
     }
 }

@@ -30,7 +30,9 @@
 //!             payments: Participant::new(&ledger, "payments", |pieces| format!("{} EUR", pieces * 5)),
 //!         }
 //!     }
+//! }
 //!
+//! impl Shop {
 //!     fn order(&self) -> Result<Order, PlanErrors> {
 //!         let (mut s, order) = SagaBuilder::<u32>::new("order", 1);
 //!         let stock = s.step("reserve-stock", self.stock.step::<ByQuery, ByRepeating>(), order);

@@ -23,7 +23,8 @@ pub use step::ParticipantStep;
 /// *When to use*: call [`Participant::call`], [`Participant::undo`] and the queries from the step's own
 /// methods, or let [`Participant::step`] be the whole step.
 ///
-/// *Guarantees*: with a barrier (the default) it behaves as semantics §7 asks: it repeats its answer instead
+/// *Guarantees*: with a barrier (the default) it behaves as ARCHITECTURE.md asks of
+/// participants: it repeats its answer instead
 /// of its effect, fences, and refuses what comes after its compensation. [`Participant::naive`] does none of
 /// that: every call takes effect.
 pub struct Participant<I, O, R>(Arc<Inner<I, O, R>>);

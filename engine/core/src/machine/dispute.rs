@@ -1,4 +1,4 @@
-//! What settles a dispute: the finding of its one query, or a person. The table of semantics §6, row by row.
+//! What settles a dispute: the finding of its one query, or a person. The rules of ARCHITECTURE.md, case by case.
 
 use super::scribe::Scribe;
 use super::{fold, settle, turn};

@@ -1,4 +1,4 @@
-//! What a person may do: every verb of semantics §4. Anything else is refused with the state as the reason, and
+//! What a person may do: every verb there is. Anything else is refused with the state as the reason, and
 //! nothing changes; what is done is answered, and the same operation id gets the same answer for ever.
 //!
 //! One file per kind: `direction` (which way the saga goes, and whether it moves), `go_on` (let something go on),

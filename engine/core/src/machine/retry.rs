@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 
 /// Nothing took effect and it may work later: retry, or why not.
 ///
-/// Order (semantics §3): 1. effect possible — the caller never asks then; 2. turned or wished; 3. the nearest
+/// The decision order: 1. effect possible — the caller never asks then; 2. turned or wished; 3. the nearest
 /// deadline has passed, or the next attempt would start after it; 4. attempts; 5. retry.
 pub(super) fn after_failure(s: &Scribe<'_>, id: &ActionId, hint: Option<Duration>) -> Next {
     if turning(s.state, id) {

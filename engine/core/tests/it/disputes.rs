@@ -1,5 +1,5 @@
 //! Disputes: news that contradicts the record neither wins nor loses by arrival. One query, or a person, finds out,
-//! and the table of semantics §6 says what then.
+//! and the rule of disputes says what then.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! The laws of semantics §9 that one saga can keep or break, told from the journal and the plan: what the
+//! The invariants of ARCHITECTURE.md that one saga can keep or break, told from the journal and the plan: what the
 //! machine believes of itself is not asked where the facts can be.
 //!
 //! I1 no second transmission while an earlier one may have an effect, except a declared repeat · I2 a

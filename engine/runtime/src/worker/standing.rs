@@ -13,7 +13,9 @@ pub(crate) fn on_desk(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Opt
     if !asked.tasks.is_empty() {
         return None;
     }
-    let people = asked.waits.into_iter().map(|wait| match wait {
+    // A pause is a person's too, and has no entry on a desk.
+    let waits = asked.waits.into_iter().filter(|wait| !matches!(wait, Wait::Paused { .. }));
+    let people = waits.map(|wait| match wait {
         Wait::Person(item) => Some(item),
         _ => None,
     });

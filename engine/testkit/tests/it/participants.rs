@@ -1,4 +1,4 @@
-//! Participants behave as semantics §7 asks, or as their script says.
+//! Participants behave as ARCHITECTURE.md asks of them, or as their script says.
 
 use std::time::Duration;
 
