@@ -16,6 +16,7 @@ mod raw;
 mod report;
 mod workload;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -51,20 +52,25 @@ async fn main() -> anyhow::Result<()> {
     let mut cells: Vec<Cell> = Vec::new();
     for &in_flight in &args.in_flight {
         let fsync = process::fsync_baseline(dir.path())?;
-        eprintln!("fsync of 4 KiB: p50 {:.2} ms, {:.0}/s", fsync.p50_ms, fsync.per_second);
+        say(&format!("fsync of 4 KiB: p50 {:.2} ms, {:.0}/s", fsync.p50_ms, fsync.per_second));
         for shape in Shape::ALL {
             let sagas = sagas(in_flight, args.quick);
             let cell = cell::measure(dir.path(), shape, in_flight, sagas, fsync).await?;
-            eprintln!("{}", report::line(&cell));
+            say(&report::line(&cell));
             cells.push(cell);
         }
     }
-    println!("{}", report::table(&cells));
-    println!("{}", report::LEGEND);
+    // The file first: whoever reads the table may stop early.
     if let Some(file) = &args.json {
         std::fs::write(file, serde_json::to_string_pretty(&cells)?)?;
     }
+    let _ = writeln!(std::io::stdout(), "{}\n{}", report::table(&cells), report::LEGEND);
     Ok(())
+}
+
+/// Says how far it is. If nobody can hear it, the measurement goes on.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Enough sagas for a second or more of work, and for a p99.

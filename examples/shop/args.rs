@@ -14,9 +14,9 @@ use clap::Parser;
     next_line_help = true
 )]
 pub struct Args {
-    /// The database: a path, or a sqlite:// URL (in which %20 is a space). The participants keep their own beside it,
-    /// in <database>.participants. A database that exists is continued: what has ended stays
-    /// ended, what was under way goes on.
+    /// The database: a path, or a sqlite:// URL (in which %20 is a space). The participants keep
+    /// their own beside it, in <database>.participants. A database that exists is continued:
+    /// what has ended stays ended, what was under way goes on.
     #[arg(long, value_name = "PATH|URL", default_value = "shop.db", verbatim_doc_comment)]
     pub database: String,
 

@@ -51,7 +51,10 @@ pub(super) struct Active {
 }
 
 /// One thing that arrived for a saga.
-#[expect(clippy::large_enum_variant, reason = "answers are the hot path: a box for each would be an allocation")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "answers are the hot path: a box for each would be an allocation"
+)]
 pub(super) enum Input {
     /// Of the engine itself.
     Engine(Command),
