@@ -433,4 +433,10 @@ pub struct CompensationRequest {
     pub affected: Option<Json>,
     /// What the dry run showed.
     pub dry_run: Option<Json>,
+    /// The one-time operation id of the request: it gets the final answer once it is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationId>,
+    /// Why they ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }

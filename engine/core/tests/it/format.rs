@@ -284,6 +284,13 @@ fn of_persons() -> Vec<JournalEvent> {
         proposed: Some(json("2")),
         affected: Some(json("[]")),
         dry_run: None,
+        operation: None,
+        reason: None,
+    };
+    let traced = CompensationRequest {
+        operation: Some(op("op1")),
+        reason: Some("they asked".into()),
+        ..request.clone()
     };
     vec![
         JournalEvent::Resumed { action: a(), operation: op("op1"), attempts: 5, deadline: at(60) },
@@ -317,6 +324,7 @@ fn of_persons() -> Vec<JournalEvent> {
         },
         JournalEvent::InDoubtCompensationOrdered { action: a(), operation: op("op1") },
         JournalEvent::CompensationRequested(request),
+        JournalEvent::CompensationRequested(traced),
         JournalEvent::RequestDecided {
             operation: op("op2"),
             request: "op1".into(),

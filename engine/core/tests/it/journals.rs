@@ -140,6 +140,25 @@ const BRANCHING: &str = "
     retriable f(p,told) by-query
 ";
 
+const NEWS: &str = "
+    step z(input) by-query
+    step a(z) by-query
+    step b(a) by-repeating retention=1h fence
+    policy attempts=3 base=1s cap=1s
+    undo-policy attempts=2 base=1s cap=1s
+    query-policy queries=2 base=0s
+";
+
+const PIVOT: &str = "
+    deadline 1h
+    step a(input) by-query
+    pivot p(a) by-query
+    retriable r(p) by-operator
+    retriable t(p) by-query after=r
+    policy attempts=2 base=1s cap=1s
+    query-policy queries=2 base=0s
+";
+
 /// Name, plan and script of every path that this machine walks.
 const PATHS: &[(&str, &str, &str)] = &[
     (
@@ -240,4 +259,93 @@ const PATHS: &[(&str, &str, &str)] = &[
     ),
     ("withdrawn", ORDER, "begin check\n withdraw check\n crash\n run check"),
     ("not-yet", ORDER, "run check\n begin reserve\n accepted reserve\n begin auth\n mismatch auth"),
+    (
+        "taken-and-answered",
+        NEWS,
+        "begin z\n accepted z hint=5s\n due\n query z\n found z in-progress\n at 9s ok z#1\n begin a\n accepted a\n transient a#1\n due\n run a\n begin b\n lost b\n accepted b#1",
+    ),
+    (
+        "taken-and-overdue",
+        PIVOT,
+        "run a\n run p\n begin r\n accepted r\n at 86400s tick\n send-again r op1 override\n run r\n run t",
+    ),
+    (
+        "partial-and-undone",
+        NEWS,
+        "run z\n begin a\n partial a\n begin undo:a\n partial undo:a\n accept undo:a \"Undone\" op1\n run undo:z",
+    ),
+    (
+        "partial-pivot",
+        PIVOT,
+        "run a\n begin p\n lost p\n query p\n found p partial\n cancel op1\n person-found p not-applied op2\n run undo:a",
+    ),
+    (
+        "closed-out-and-mismatched",
+        NEWS,
+        "begin z\n fenced z 1\n resume z op1\n begin z\n mismatch z\n retry-now z op2\n query z\n found z applied",
+    ),
+    (
+        "stale-and-approved",
+        NEWS,
+        "run z\n begin a\n refuse a\n begin undo:z\n stale undo:z\n approve undo:z op1\n begin undo:z\n stale undo:z\n deny undo:z op2\n resume undo:z op3\n run undo:z",
+    ),
+    (
+        "late-success",
+        NEWS,
+        "begin z\n transient z\n due\n begin z\n ok z#1\n transient z#2\n begin a\n persistent a\n ok a#1\n begin b\n lost b\n begin b\n lost b#1\n refuse b#1\n ok b#?",
+    ),
+    (
+        "unknown-again",
+        NEWS,
+        "begin z\n transient z\n due\n begin z\n lost z#1\n transient z#2\n query z\n found z applied\n begin a\n persistent a\n partial a#1",
+    ),
+    (
+        "disputed-and-settled",
+        NEWS,
+        "run z\n refuse z#1\n query z\n found z applied\n run a\n refuse a#1\n query a\n query-fails a\n accept a op1\n ok a#1",
+    ),
+    ("contradicted", NEWS, "run z\n run a\n refuse a#1\n query a\n found a refused\n run undo:z"),
+    (
+        "contradicted-under-the-pivot",
+        PIVOT,
+        "run a\n begin p\n refuse a#1\n query a\n found a refused\n refuse p\n person-found a not-applied op1",
+    ),
+    (
+        "late-compensation",
+        NEWS,
+        "run z\n begin a\n refuse a\n run undo:z\n ok a#1\n query a\n found a applied\n run undo:a\n transient undo:a#1\n query undo:a\n found undo:a undone",
+    ),
+    (
+        "in-doubt-contradicted",
+        NEWS,
+        "run z\n run a\n begin b\n lost b\n cancel op1\n begin undo:b\n ok b#1\n nothing undo:b\n person-found b not-applied op2",
+    ),
+    ("in-doubt-ordered", PIVOT, "begin a\n lost a\n cancel op1\n compensate-in-doubt a op2\n run undo:a"),
+    (
+        "found-by-persons",
+        PIVOT,
+        "begin a\n lost a\n keep a 60s op1\n send-again a op2\n begin a\n lost a\n person-found a not-applied op3\n resume a op4\n run a\n begin p\n persistent p\n reject p op5\n run undo:a",
+    ),
+    (
+        "supplied-and-waived",
+        PIVOT,
+        "begin a\n omitted a\n input-fails p\n supply a \"it\" op1\n run p\n begin r\n persistent r\n waive r op2\n run t",
+    ),
+    (
+        "turned-by-an-operator",
+        NEWS,
+        "run z\n turn-back op1\n begin undo:z\n transient undo:z\n retry-now undo:z op2\n run undo:z",
+    ),
+    ("paused", NEWS, "begin z\n pause op1\n transient z\n at 60s crash\n cancel op2\n unpause op3"),
+    (
+        "requested-and-compensated",
+        PIVOT,
+        "run a\n run p\n compensate m1:a op1\n deny m1:a op2\n compensate m2:a op3\n approve m2:a op4\n begin m2:a\n lost m2:a\n query m2:a\n found m2:a undone\n run r\n run t",
+    ),
+    (
+        "closed",
+        PIVOT,
+        "run a\n begin p\n lost p\n assign p eve op1\n close op2 p\n deny op2 op3\n close op4 p\n assign - zoe op5\n approve op4 op6\n ok p#1\n accept p \"it\" op7",
+    ),
+    ("ended-under-a-closing", PIVOT, "run a\n run p\n run r\n close op1\n run t"),
 ];

@@ -64,6 +64,8 @@ pub(super) fn request(
             proposed: order.proposed,
             affected: order.affected,
             dry_run: order.dry_run,
+            operation: Some(operation.id.clone()),
+            reason: Some(operation.reason.clone()),
         }));
         Ok(answer)
     })

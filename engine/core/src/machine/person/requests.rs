@@ -78,7 +78,7 @@ pub(crate) fn effects_in_place(plan: &SagaPlan, state: &SagaState) -> Vec<(Actio
 enum Waiting {
     Closing(CloseRequested),
     Stale,
-    Requested { by: String },
+    Requested { by: String, asked: Option<Operation> },
 }
 
 fn waiting(s: &Scribe<'_>, request: &str) -> Result<Waiting, Rejected> {
@@ -100,7 +100,13 @@ fn waiting(s: &Scribe<'_>, request: &str) -> Result<Waiting, Rejected> {
         return Ok(Waiting::Stale);
     }
     match s.state.manual(s.plan, &action).filter(|_| s.state.awaits_approval(s.plan, &action)) {
-        Some(manual) => Ok(Waiting::Requested { by: manual.request.requested_by.clone() }),
+        Some(manual) => {
+            let by = manual.request.requested_by.clone();
+            let reason = manual.request.reason.clone().unwrap_or_default();
+            let asked =
+                manual.request.operation.clone().map(|id| Operation { id, actor: by.clone(), reason });
+            Ok(Waiting::Requested { by, asked })
+        }
         None => Err(nothing()),
     }
 }
@@ -119,7 +125,13 @@ pub(super) fn approve(s: &mut Scribe<'_>, request: String, operation: Operation)
         }
         match waiting {
             Waiting::Closing(closing) => closed(s, closing, &operation.actor)?,
-            Waiting::Stale | Waiting::Requested { .. } => decided(s, request, operation, true),
+            Waiting::Stale => decided(s, request, operation, true),
+            Waiting::Requested { asked, .. } => {
+                decided(s, request, operation, true);
+                if let Some(asked) = asked {
+                    answered(s, asked, Verb::Compensate, Answer::Accepted);
+                }
+            }
         }
         Ok(Answer::Accepted)
     })
@@ -149,10 +161,17 @@ pub(super) fn deny(s: &mut Scribe<'_>, request: String, operation: Operation) ->
     once(s, operation, Verb::Deny, |s, operation| {
         let waiting = waiting(s, &request)?;
         decided(s, request, operation, false);
-        if let Waiting::Closing(closing) = waiting {
-            let asked = Operation { id: closing.operation, actor: closing.by, reason: closing.reason };
-            let reason = format!("denied by {}: {}", operation.actor, operation.reason);
-            answered(s, asked, Verb::Close, Answer::Refused { reason });
+        let reason = format!("denied by {}: {}", operation.actor, operation.reason);
+        let (asked, verb) = match waiting {
+            Waiting::Closing(closing) => {
+                let CloseRequested { operation: id, by: actor, reason, .. } = closing;
+                (Some(Operation { id, actor, reason }), Verb::Close)
+            }
+            Waiting::Requested { asked, .. } => (asked, Verb::Compensate),
+            Waiting::Stale => (None, Verb::Compensate),
+        };
+        if let Some(asked) = asked {
+            answered(s, asked, verb, Answer::Refused { reason });
         }
         Ok(Answer::Accepted)
     })
