@@ -328,28 +328,29 @@ fn g10_a_late_effect_that_meets_a_spent_compensation_is_flagged_for_a_person() {
         "step a(input) by-repeating fence\n policy attempts=1\n query-policy base=0s",
         "begin a\n lost a\n cancel op1\n begin undo:a\n nothing undo:a\n ok a#1\n agenda\n accept a \"it\" op2\n compensate m1:a op3\n approve m1:a op4\n begin m1:a\n ok m1:a \"Undone\"",
         expect![[r#"
-        0s     saga started
-        0s     a#1 started (Ready)
-        0s     a#1 unknown (timeout) → desk, attempts-spent
-        0s     turned back: cancelled by ann
-        0s     answered op1, Cancel: accepted
-        0s     undo:a#1 started (Ready)
-        0s     undo:a#1 succeeded: "NothingToUndo"
-        0s     compensated
-        0s     dispute of a#1: applied "a" (it took effect, and that is not what is recorded)
-        0s     ?
-          desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
-        0s     a accepted by a person with "it"
-        0s     answered op2, Accept: accepted
-        0s     m1:a requested by ann
-        0s     answered op3, Compensate: pending
-        0s     a/manual:00000000-0000-0000-0000-000000000001 approved by bob
-        0s     answered op4, Approve: accepted
-        0s     m1:a#1 started (Ready)
-        0s     m1:a#1 succeeded: "Undone"
-        = COMPENSATED (cancelled by ann)
-          a: SKIPPED none · undo SUCCEEDED none · m1:a SUCCEEDED applied
-    "#]],
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → desk, attempts-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 succeeded: "NothingToUndo"
+            0s     compensated
+            0s     dispute of a#1: applied "a" (it took effect, and that is not what is recorded)
+            0s     ?
+              desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
+            0s     a accepted by a person with "it"
+            0s     answered op2, Accept: accepted
+            0s     m1:a requested by ann
+            0s     answered op3, Compensate: pending
+            0s     a/manual:00000000-0000-0000-0000-000000000001 approved by bob
+            0s     answered op3, Compensate: accepted
+            0s     answered op4, Approve: accepted
+            0s     m1:a#1 started (Ready)
+            0s     m1:a#1 succeeded: "Undone"
+            = COMPENSATED (cancelled by ann)
+              a: SKIPPED none · undo SUCCEEDED none · m1:a SUCCEEDED applied
+        "#]],
     );
 }
 
