@@ -4,6 +4,7 @@ pub mod branch;
 pub mod digest;
 pub mod draw;
 pub mod graph;
+pub mod lint;
 pub mod policy;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::id::{BranchIx, StepIx};
 pub use branch::{BranchPlan, Merge, Side};
 pub use digest::PlanDigest;
 pub use graph::{Graph, PlanError};
+pub use lint::lint;
 pub use policy::{Exhausted, QueryPolicy, RetryPolicy};
 
 /// A named, versioned DAG of steps. Made by the authoring API, checked by [`SagaPlan::new`].
@@ -67,6 +69,16 @@ pub struct StepPlan {
     /// The policy of its compensation's attempts.
     pub compensation: RetryPolicy,
 }
+
+impl StepPlan {
+    /// May its participant say no, finally? Not after the pivot, and not where the refusal's type has no value.
+    pub fn may_refuse(&self) -> bool {
+        self.kind != StepKind::Retriable && self.schemas.refusal != NO_REFUSAL
+    }
+}
+
+/// The schema tag of a refusal that has no value.
+const NO_REFUSAL: &str = "never";
 
 /// What a step may do, and where it may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -35,3 +35,4 @@ mod admission;
 mod format;
 mod journals;
 mod laws;
+mod lint;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use amends_core::plan::lint::{Warning, lint};
 use amends_core::plan::{Exhausted, QueryPolicy, RetryPolicy, SagaPlan, StepPlan};
 
 use super::node::Definition;
@@ -76,6 +77,14 @@ impl<I, O> Saga<I, O> {
         } else {
             Err(RegistrationErrors { workflow: plan.workflow.to_string(), problems })
         }
+    }
+
+    /// What a payments reviewer would ask about it, under these policies: see [`amends_core::plan::lint`].
+    ///
+    /// # Errors
+    /// As [`Saga::resolve`].
+    pub fn lint(&self, policies: &Policies) -> Result<Vec<Warning>, RegistrationErrors> {
+        Ok(lint(&self.resolve(policies)?.plan))
     }
 }
 
