@@ -125,3 +125,22 @@ fn the_readme_names_packages_that_are_where_it_says() {
         assert!(manifest.contains(&format!("name = \"{package}\"\n")), "{package} is not in {folder}");
     }
 }
+
+#[test]
+fn architecture_gives_a_reason_for_every_dependency() {
+    let manifest = source("Cargo.toml");
+    let listed = manifest.split("[workspace.dependencies]\n").nth(1).expect("they are listed");
+    let architecture = source("ARCHITECTURE.md");
+    let table = architecture.split("## Dependencies").nth(1).expect("the table is there");
+    let names: Vec<&str> = table
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .flat_map(|cell| cell.split(", "))
+        .map(|name| name.split(' ').next().unwrap_or(name))
+        .collect();
+    for line in listed.lines().take_while(|line| !line.starts_with('[')) {
+        let Some((name, _)) = line.split_once(" = ") else { continue };
+        assert!(name.starts_with("amends") || names.contains(&name), "no reason is given for {name}");
+    }
+}
