@@ -79,7 +79,7 @@ impl<I, O> Saga<I, O> {
         }
     }
 
-    /// What a payments reviewer would ask about it, under these policies: see [`amends_core::plan::lint`].
+    /// What a payments reviewer would ask about it, under these policies: see [`amends_core::plan::lint()`].
     ///
     /// # Errors
     /// As [`Saga::resolve`].
