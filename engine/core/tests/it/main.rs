@@ -3,7 +3,8 @@
 //! [`plan_text`] reads a plan, [`script`] obeys a script line by line and holds every transition against the
 //! laws in [`invariants`], [`story`] tells what happened. The chapters after them have one test per rule;
 //! [`laws`] and [`chance`] let chance write plans and scripts, [`journals`] replays what earlier versions wrote,
-//! [`format`] pins how facts are spelled, [`admission`] stands at the door, [`rules`] keeps `RULES.md` true.
+//! [`format`] pins how facts are spelled, [`admission`] stands at the door, [`hostile`] reads what no machine
+//! wrote, [`rules`] keeps `RULES.md` true.
 
 mod chance;
 mod invariants;
@@ -33,6 +34,7 @@ mod verbs;
 
 mod admission;
 mod format;
+mod hostile;
 mod journals;
 mod laws;
 mod lint;
