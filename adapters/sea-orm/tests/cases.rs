@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::engine::{OutcomeError, SagaStartError, StartError};
-use amends::ports::{SagaFilter, SagaQuery as _, SagaRow};
+use amends::ports::{Fault, SagaFilter, SagaQuery as _, SagaRow};
 use amends::prelude::*;
 use amends::{Engine, Outcome, SagaHandle, StartOptions};
 use amends_core::{Json, SagaId};
@@ -213,6 +213,25 @@ async fn g20_one_saga_that_cannot_be_read_stops_none_of_the_others() {
             }
             let reason = file.set_aside(broken).await;
             assert!(reason.contains(told), "{statement}: {reason}");
+            // Its trigger comes again, and a person asks for it: whoever asks is answered, and nobody else notices.
+            let input = Json::parse("3").expect("JSON");
+            match next.engine.start_json("order", "3", input, StartOptions::default()).await {
+                Ok(same) => {
+                    assert_eq!(same.id(), broken, "{statement}");
+                    let end = same.outcome().await;
+                    assert!(
+                        matches!(
+                            end,
+                            Err(OutcomeError::SetAside(_) | OutcomeError::Store(Fault::Corrupt(_)))
+                        ),
+                        "{statement}: {end:?}"
+                    );
+                }
+                Err(error) => assert!(error.to_string().contains("cannot be read"), "{statement}: {error}"),
+            }
+            let new = Json::parse("6").expect("JSON");
+            let new = next.engine.start_json("order", "6", new, StartOptions::default()).await;
+            assert!(matches!(new.expect("it starts").outcome().await, Ok(Outcome::Completed(_))));
             assert!(next.engine.stopped().is_none(), "{statement}: the engine runs");
             next.dies().await;
         }

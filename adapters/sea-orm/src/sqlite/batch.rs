@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    Commit, CompensationChange, ItemChange, NewSaga, SagaChange, SagaRow, Verdict, WorkItemRow, WriteStats,
+    Commit, CompensationChange, Fault, ItemChange, NewSaga, SagaChange, SagaRow, Verdict, WorkItemRow,
+    WriteStats,
 };
 use amends_core::{Incarnation, TransitionId};
 use async_trait::async_trait;
@@ -355,7 +356,14 @@ async fn read_back(connection: &mut SqliteConnection, found: Vec<Found>) -> Resu
     for found in found {
         verdicts.push(match found {
             Found::Verdict(verdict) => verdict,
-            Found::KeyTakenBy(saga) => Verdict::KeyTaken(Box::new(saga_row(connection, saga).await?)),
+            Found::KeyTakenBy(saga) => match saga_row(connection, saga).await {
+                Ok(row) => Verdict::KeyTaken(Box::new(row)),
+                // One damaged row refuses the starts under its own key, not the whole batch.
+                Err(Failure::Fault(Fault::Corrupt(reason))) => Verdict::Unstorable {
+                    reason: format!("the saga {saga} holds its key and cannot be read: {reason}"),
+                },
+                Err(failure) => return Err(failure),
+            },
         });
     }
     Ok(verdicts)
