@@ -22,7 +22,7 @@ pub fn kept_journal(view: &SagaView) -> String {
 }
 
 /// What a replay needs of a plan: names, kinds, edges, settlements. Policies are numbers, and decided already.
-fn plan_lines(plan: &SagaPlan) -> Vec<String> {
+pub(crate) fn plan_lines(plan: &SagaPlan) -> Vec<String> {
     let workflow = format!("workflow {} v{}", plan.workflow, plan.version);
     let mut lines = vec![workflow];
     let mut known = vec![false; plan.branches.len()];

@@ -99,11 +99,17 @@ mod world;
 mod ledger;
 mod participant;
 
+mod definition;
+
 mod faults;
 mod laws;
 
 mod kept;
 
+pub use definition::{
+    DefinitionExploration, Differs, Explored, FinishedJournal, Moment, Story, Violation, explore_definition,
+    replay_journal,
+};
 pub use expect_test::{Expect, expect};
 pub use faults::{Call, Fault, FaultKind};
 pub use kept::kept_journal;

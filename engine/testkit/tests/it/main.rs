@@ -5,9 +5,11 @@ mod shop;
 
 mod branches;
 mod crashes;
+mod definition;
 mod determinism;
 mod journals;
 mod laws_can_fail;
 mod laws_hold;
 mod participants;
+mod replays;
 mod stories;
