@@ -2,7 +2,7 @@
 
 use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
-use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore};
+use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore, explore_definition};
 
 use super::*;
 use crate::fakes::FakeShop;
@@ -55,6 +55,30 @@ fn the_shape_is_what_version_1_runs_with() {
           waits for [capture-payment, ship-parcel]
         result notify-customer
     "#]].assert_eq(&shape(order.saga.plan()));
+}
+
+#[test]
+fn a_reviewer_would_ask_this() {
+    let (_, _, order) = world();
+    let asked = order.saga.lint(&policies(1.0)).unwrap();
+    let asked: Vec<String> = asked
+        .iter()
+        .map(|warning| format!("{}: {}", warning.rule.code(), warning.step.as_deref().unwrap_or("-")))
+        .collect();
+    expect![[r#"
+        held-until-a-person: reserve-stock
+        held-until-a-person: capture-payment"#]]
+    .assert_eq(&asked.join("\n"));
+}
+
+#[test]
+fn the_definition_keeps_its_rules_whatever_is_answered() {
+    let (_, _, order) = world();
+    let explored = explore_definition(&order.saga)
+        .policies(&policies(1.0))
+        .never("a shipment before its debit", |story| story.applied("ship-parcel").before("capture-payment"))
+        .check();
+    assert!(explored.complete && explored.completed > 0 && explored.compensated > 0, "{explored}");
 }
 
 #[test]

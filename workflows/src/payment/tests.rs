@@ -2,7 +2,7 @@
 
 use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
-use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore};
+use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore, explore_definition};
 
 use super::*;
 use crate::fakes::FakeShop;
@@ -58,6 +58,27 @@ fn the_shape_is_what_version_1_runs_with() {
           waits for [capture-payment, settle]
         result print-receipt
     "#]].assert_eq(&shape(payment.saga.plan()));
+}
+
+#[test]
+fn a_reviewer_would_ask_this() {
+    let (_, _, payment) = world();
+    let asked = payment.saga.lint(&policies(1.0)).unwrap();
+    let asked: Vec<String> = asked
+        .iter()
+        .map(|warning| format!("{}: {}", warning.rule.code(), warning.step.as_deref().unwrap_or("-")))
+        .collect();
+    expect!["held-until-a-person: capture-payment"].assert_eq(&asked.join("\n"));
+}
+
+#[test]
+fn the_definition_keeps_its_rules_whatever_is_answered() {
+    let (_, _, payment) = world();
+    let explored = explore_definition(&payment.saga)
+        .policies(&policies(1.0))
+        .never("a settlement before its capture", |story| story.applied("settle").before("capture-payment"))
+        .check();
+    assert!(explored.complete && explored.completed > 0 && explored.compensated > 0, "{explored}");
 }
 
 #[test]

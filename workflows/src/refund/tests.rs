@@ -2,7 +2,7 @@
 
 use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
-use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore};
+use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore, explore_definition};
 
 use super::*;
 use crate::fakes::FakeShop;
@@ -53,6 +53,29 @@ fn the_shape_is_what_version_1_runs_with() {
           waits for [refund-payment]
         result notify-customer
     "#]].assert_eq(&shape(refund.saga.plan()));
+}
+
+#[test]
+fn a_reviewer_would_ask_this() {
+    let (_, _, refund) = world();
+    let asked = refund.saga.lint(&policies(1.0)).unwrap();
+    let asked: Vec<String> = asked
+        .iter()
+        .map(|warning| format!("{}: {}", warning.rule.code(), warning.step.as_deref().unwrap_or("-")))
+        .collect();
+    expect![[""]].assert_eq(&asked.join("\n"));
+}
+
+#[test]
+fn the_definition_keeps_its_rules_whatever_is_answered() {
+    let (_, _, refund) = world();
+    let explored = explore_definition(&refund.saga)
+        .policies(&policies(1.0))
+        .never("a customer told of money that was not paid back", |story| {
+            story.applied("notify-customer").before("refund-payment")
+        })
+        .check();
+    assert!(explored.complete && explored.completed > 0 && explored.compensated > 0, "{explored}");
 }
 
 #[test]

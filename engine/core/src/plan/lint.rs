@@ -3,7 +3,7 @@
 //! A warning is no error: a plan with warnings runs, and keeps every promise of the engine. Each one names a
 //! place where that promise is kept by a person, or for longer than anybody would like. What is money and what
 //! is not a plan does not say, so whether a credit comes before its debit is for the author to check
-//! (`explore_definition` of the test kit does, with one line).
+//! (one line for `explore_definition` of the test kit).
 
 use std::fmt;
 use std::sync::Arc;
