@@ -109,6 +109,9 @@ fn effect_after_all(s: &Scribe<'_>, id: &ActionId, says: Says) -> Outcome {
 
 /// Recorded as applied, found without effect.
 fn no_effect_after_all(s: &Scribe<'_>, id: &ActionId, a: &Action, says: Says) -> Outcome {
+    if a.running.is_some() {
+        return Outcome::Desk("an attempt of it is under way: wait for its answer");
+    }
     let step = id.step.clone();
     if id.is_forward() && a.stage == Stage::Succeeded && fold::may_skip(s.plan, s.state, id) {
         return turned(s, TurnReason::Contradiction { step });

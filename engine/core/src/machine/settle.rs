@@ -290,9 +290,10 @@ fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding) -> Next {
     }
 }
 
-/// What follows from a partial effect: the step's own compensation undoes it, or a person decides.
+/// What follows from a partial effect: the saga turns back and the step's own compensation undoes it, or a person
+/// decides: where there is no compensation, or (of a step that was found without effect late) no way back.
 pub(super) fn partial(s: &Scribe<'_>, id: &ActionId) -> Next {
-    if id.is_forward() && s.step(id).undo.is_some() {
+    if id.is_forward() && s.step(id).undo.is_some() && !s.state.past_pivot(s.plan) {
         Next::Done
     } else {
         Next::Quarantine { because: Because::Partial }

@@ -778,3 +778,68 @@ fn news_of_a_read_is_kept_and_disputes_nothing() {
     "#]],
     );
 }
+
+#[test]
+fn a_success_is_not_found_without_effect_while_an_attempt_of_it_is_under_way() {
+    check(
+        "step a(input) by-query keeps-answers",
+        "begin a\n partial a\n begin undo:a\n ok undo:a#?\n refuse undo:a#?\n person-found undo:a not-applied op1\n transient undo:a#1\n person-found undo:a not-applied op2\n resume undo:a op3\n run undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 took effect in part → done
+            0s     turned back: a in part
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#0 succeeded: "Undone"
+            0s     dispute of undo:a#?: unclear (persistent: refused) (it had no effect, and an effect is recorded)
+            0s     (person-found undo:a not-applied op1: decide: an attempt of it is under way: wait for its answer)
+            0s     news of undo:a#1: unclear (transient: busy) (the outcome is disputed already)
+            0s     undo:a found by a person: absent → stay
+            0s     dispute of undo:a settled: absent
+            0s     answered op2, Found: accepted
+            0s     undo:a resumed: 3 attempts, until 86400s
+            0s     answered op3, Resume: accepted
+            0s     undo:a#2 started (Ready)
+            0s     undo:a#2 succeeded: "Undone"
+            0s     compensated
+            = COMPENSATED (a in part)
+              a: PARTIAL partial · undo SUCCEEDED applied
+        "#]],
+    );
+}
+
+#[test]
+fn a_partial_effect_past_the_pivot_has_no_way_back_and_waits_for_a_person() {
+    check(
+        PAST,
+        "run a\n run p\n refuse a#1\n query a\n found a refused\n person-found a not-applied op1\n partial a#1\n agenda\n accept a \"it\" op2\n run r",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     dispute of a#1: unclear (persistent: refused) (it had no effect, and an effect is recorded)
+            0s     a query 1 started
+            0s     a query 1 found refused "no" → desk, contradiction
+            0s     a found by a person: absent → stay
+            0s     dispute of a settled: absent
+            0s     answered op1, Found: accepted
+            0s     a#1 took effect in part → quarantine, partial
+            0s     ?
+              do: start r#1 in lane first, until 86400s
+              wake: 86400s for deadline of r
+              queues: r since 0s
+              desk: a on quarantine, partial since 0s, attempts 1, effect partial
+            0s     a accepted by a person with "it"
+            0s     answered op2, Accept: accepted
+            0s     r#1 started (Ready)
+            0s     r#1 succeeded: "r"
+            0s     completed
+            = COMPLETED
+              a: SUCCEEDED applied
+              p: SUCCEEDED applied
+              r: SUCCEEDED applied
+        "#]],
+    );
+}

@@ -1,0 +1,248 @@
+//! The shapes, and what was seen of each.
+//!
+//! Every directed acyclic graph of up to three steps: with compensated steps only, with a pivot, with a branch.
+//! The ways of settling and the contracts go round, so that each of them stands somewhere in every size.
+
+use std::fmt::Write as _;
+
+use amends_core::SagaPlan;
+use expect_test::{Expect, expect};
+
+use crate::plan_text::plan;
+use crate::search::{Bounds, Seen, explore};
+
+const POLICIES: &str = "
+policy attempts=2 base=1s cap=1s give-up=60s
+undo-policy attempts=2 base=1s cap=1s give-up=60s
+query-policy queries=2 base=1s cap=1s
+";
+
+/// Name, steps in one line each, and what else the policies say.
+type Shape = (&'static str, &'static str);
+
+const ONE: &[Shape] = &[
+    ("a, read", "read a(input)"),
+    ("a, by query", "step a(input) by-query window=5s retention=30s keeps-answers"),
+    ("a, by query, no contract", "step a(input) by-query undo-by-repeating"),
+    ("a, by repeating", "step a(input) by-repeating; policy exhausted=turn-back"),
+    ("a, by operator", "step a(input) by-operator"),
+    ("a, fence", "step a(input) by-query window=5s fence undo-by-repeating"),
+    ("a, deadline", "deadline 30s; step a(input) by-query window=5s"),
+    ("pivot", "pivot a(input) by-query window=5s"),
+    ("pivot, by repeating, deadline", "deadline 30s; pivot a(input) by-repeating"),
+    ("when: a", "when g(input); step a(input) by-query if=g; result g"),
+];
+
+const TWO: &[Shape] = &[
+    ("a | b", "step a(input) by-query window=5s; step b(input) by-query window=5s"),
+    ("a → b", "step a(input) by-repeating; step b(a) by-query window=5s keeps-answers"),
+    ("a → b, fence", "step a(input) by-query window=5s fence; step b(a) by-operator fence"),
+    ("read → b", "read a(input); step b(a) by-query window=5s; policy exhausted=turn-back"),
+    ("a → pivot", "step a(input) by-query window=5s; pivot b(a) by-query window=5s"),
+    ("a → pivot, by repeating", "step a(input) by-operator; pivot b(a) by-repeating"),
+    ("pivot → b", "pivot a(input) by-query window=5s; retriable b(a) by-repeating"),
+    ("when: a → b", "when g(input); step a(input) by-query if=g; step b(g) by-query window=5s"),
+    (
+        "either: a or b",
+        "either g(input); step a(input) by-query if=g; step b(input) by-repeating unless=g; result g",
+    ),
+];
+
+const THREE: &[Shape] = &[
+    ("a | b | c", "step a(input) by-query; step b(input) by-query; step c(input) by-query"),
+    ("a → b | c", "step a(input) by-repeating; step b(a) by-query window=5s; step c(input) by-operator"),
+    ("a → b → c", "step a(input) by-query window=5s; step b(a) by-repeating; step c(b) by-query fence"),
+    ("a → (b | c)", "step a(input) by-query; step b(a) by-repeating; step c(a) by-repeating"),
+    ("(a | b) → c", "step a(input) by-query; step b(input) by-query; step c(a,b) by-repeating"),
+    ("a → b → c, a → c", "step a(input) by-operator; step b(a) by-query window=5s; step c(a,b) by-query"),
+    ("(a | b) → pivot", "step a(input) by-query; step b(input) by-query; pivot c(a,b) by-query window=5s"),
+    ("a → b → pivot", "step a(input) by-repeating; read b(a); pivot c(a,b) by-repeating"),
+    ("a → pivot → c", "step a(input) by-query; pivot b(a) by-query window=5s; retriable c(b) by-repeating"),
+    ("pivot → (b | c)", "pivot a(input) by-query; retriable b(a) by-query; retriable c(a) by-query"),
+    ("pivot → b → c", "pivot a(input) by-operator; retriable b(a) by-repeating; retriable c(b) by-query"),
+    (
+        "when: b, then pivot",
+        "step a(input) by-query; when g(a); step b(a) by-query window=5s if=g; pivot c(a,g) by-query",
+    ),
+    (
+        "either: a or b, then c",
+        "either g(input); step a(input) by-query if=g; step b(input) by-query unless=g; step c(g) by-query",
+    ),
+];
+
+const FOUR: &[Shape] = &[
+    (
+        "a → (b | c) → d",
+        "step a(input) by-query; step b(a) by-query; step c(a) by-query; step d(b,c) by-query",
+    ),
+    (
+        "(a | b) → pivot → d",
+        "step a(input) by-query; step b(input) by-query; pivot c(a,b) by-query; retriable d(c) by-repeating",
+    ),
+    (
+        "a → b → c → d",
+        "step a(input) by-query; step b(a) by-repeating; step c(b) by-query fence; step d(c) by-operator",
+    ),
+    (
+        "a → pivot → (c | d)",
+        "step a(input) by-query; pivot b(a) by-query; retriable c(b) by-query; retriable d(b) by-query",
+    ),
+    (
+        "either: (a or b) → pivot → d",
+        "either g(input); step a(input) by-query if=g; step b(input) by-query unless=g; \
+         pivot c(g) by-repeating; retriable d(c) by-query",
+    ),
+];
+
+fn long() -> bool {
+    std::env::var("EXPLORE").is_ok_and(|how| how == "long")
+}
+
+#[test]
+fn one_step() {
+    explored(
+        ONE,
+        2,
+        20_000,
+        expect![[r#"
+        shape                           states by troubles
+        a, read                         3 + 56 + 559, 1466 transitions, 971 refused
+        a, by query                     3 + 74 + 1627, 3767 transitions, 2540 refused
+        a, by query, no contract        3 + 74 + 1580, 3652 transitions, 2538 refused
+        a, by repeating                 3 + 64 + 1111, 2352 transitions, 2214 refused
+        a, by operator                  3 + 63 + 1048, 2270 transitions, 2189 refused
+        a, fence                        3 + 74 + 1582, 3654 transitions, 2538 refused
+        a, deadline                     3 + 95 + 2302, 5029 transitions, 3254 refused
+        pivot                           3 + 63 + 976, 2461 transitions, 1026 refused
+        pivot, by repeating, deadline   3 + 76 + 1155, 2482 transitions, 1256 refused
+        when: a                         5 + 85 + 1699, 3955 transitions, 2964 refused
+    "#]],
+    );
+}
+
+#[test]
+fn two_steps() {
+    explored(
+        TWO,
+        2,
+        1_000,
+        expect![[r#"
+        shape                           states by troubles
+        a | b                           6 + 235 + 4206, 11023 transitions, 5331 refused, cut: no trouble made in 163 of them, 2 orders merged
+        a → b                           5 + 227 + 2630, 6572 transitions, 5830 refused, cut: no trouble made in 140 of them
+        a → b, fence                    5 + 214 + 2882, 7583 transitions, 5749 refused, cut: no trouble made in 129 of them
+        read → b                        5 + 147 + 2076, 5052 transitions, 5119 refused, cut: no trouble made in 46 of them
+        a → pivot                       5 + 208 + 2780, 7660 transitions, 4478 refused, cut: no trouble made in 122 of them
+        a → pivot, by repeating         5 + 199 + 2334, 6076 transitions, 4837 refused, cut: no trouble made in 105 of them
+        pivot → b                       5 + 176 + 2128, 5924 transitions, 3785 refused, cut: no trouble made in 85 of them
+        when: a → b                     9 + 313 + 2685, 7518 transitions, 6288 refused, cut: no trouble made in 224 of them
+        either: a or b                  7 + 153 + 1863, 4105 transitions, 7274 refused, cut: no trouble made in 47 of them
+    "#]],
+    );
+}
+
+#[test]
+fn three_steps() {
+    explored(
+        THREE,
+        1,
+        4_000,
+        expect![[r#"
+        shape                           states by troubles
+        a | b | c                       10 + 553, 1473 transitions, 965 refused, 6 orders merged
+        a → b | c                       15 + 986, 1948 transitions, 1448 refused
+        a → b → c                       7 + 464, 819 transitions, 674 refused
+        a → (b | c)                     8 + 460, 968 transitions, 771 refused, 2 orders merged
+        (a | b) → c                     8 + 401, 804 transitions, 771 refused, 2 orders merged
+        a → b → c, a → c                7 + 474, 830 transitions, 674 refused
+        (a | b) → pivot                 8 + 378, 777 transitions, 654 refused, 2 orders merged
+        a → b → pivot                   7 + 362, 618 transitions, 457 refused
+        a → pivot → c                   7 + 397, 768 transitions, 489 refused
+        pivot → (b | c)                 8 + 404, 925 transitions, 446 refused, 2 orders merged
+        pivot → b → c                   7 + 420, 729 transitions, 412 refused
+        when: b, then pivot             11 + 630, 1191 transitions, 915 refused
+        either: a or b, then c          11 + 466, 805 transitions, 1060 refused
+    "#]],
+    );
+}
+
+#[test]
+fn four_steps() {
+    explored(
+        FOUR,
+        1,
+        4_000,
+        expect![[r#"
+        shape                           states by troubles
+        a → (b | c) → d                 10 + 762, 1579 transitions, 1283 refused, 2 orders merged
+        (a | b) → pivot → d             10 + 573, 1212 transitions, 1000 refused, 2 orders merged
+        a → b → c → d                   9 + 763, 1360 transitions, 1154 refused
+        a → pivot → (c | d)             10 + 736, 1784 transitions, 867 refused, 2 orders merged
+        either: (a or b) → pivot → d    15 + 836, 1557 transitions, 1542 refused
+    "#]],
+    );
+}
+
+fn explored(shapes: &[Shape], troubles: usize, states: usize, expected: Expect) {
+    let bounds = if long() {
+        Bounds { troubles: troubles + 1, states: usize::MAX, thorough: true }
+    } else {
+        Bounds { troubles, states, thorough: false }
+    };
+    let mut table = format!("{:<32}states by troubles\n", "shape");
+    for (name, text) in shapes {
+        let text = text.replace(';', "\n");
+        let own: Vec<&str> = text.lines().filter(|line| line.trim().starts_with("policy")).collect();
+        let steps: Vec<&str> = text.lines().filter(|line| !line.trim().starts_with("policy")).collect();
+        let plan = plan(&format!("{}\n{POLICIES}{}\n", steps.join("\n"), own.join("\n")));
+        let orders = orders(&plan);
+        let seen = explore(&plan, &orders, bounds);
+        table += &row(name, orders.len(), &seen);
+    }
+    if long() {
+        told(&table);
+    } else {
+        expected.assert_eq(&table);
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the long variant is run by hand, to see its table")]
+fn told(table: &str) {
+    println!("{table}");
+}
+
+fn row(name: &str, orders: usize, seen: &Seen) -> String {
+    let levels: Vec<String> = seen.states.iter().map(usize::to_string).collect();
+    let mut row = format!("{name:<32}{}", levels.join(" + "));
+    let _ = write!(row, ", {} transitions, {} refused", seen.transitions, seen.refused);
+    if seen.rest > 0 {
+        let _ = write!(row, ", cut: no trouble made in {} of them", seen.rest);
+    }
+    if orders > 1 {
+        let _ = write!(row, ", {orders} orders merged");
+    }
+    row + "\n"
+}
+
+/// The orders of the steps that look the same: the same graph, kinds and ways of settling.
+fn orders(plan: &SagaPlan) -> Vec<Vec<usize>> {
+    let mut orders = vec![Vec::new()];
+    for at in 0..plan.steps.len() {
+        let longer = |order: &Vec<usize>| {
+            let free = (0..plan.steps.len()).filter(|to| !order.contains(to) && alike(plan, at, *to));
+            free.map(|to| [order.clone(), vec![to]].concat()).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(longer).collect();
+    }
+    orders
+}
+
+/// Have both steps the same neighbours, and the same declaration? Steps of a branch stay as they are.
+fn alike(plan: &SagaPlan, one: usize, other: usize) -> bool {
+    let of = |at: usize| {
+        let (ix, step) = (amends_core::StepIx(at), &plan.steps[at]);
+        let same = (step.kind, step.settle, step.undo, &step.contract);
+        (plan.graph.parents(ix).to_vec(), plan.graph.children(ix).to_vec(), format!("{same:?}"))
+    };
+    one == other || (plan.branches.is_empty() && of(one) == of(other))
+}
