@@ -95,6 +95,7 @@ async fn the_view_of_steps_tells_the_story_of_every_kept_journal() {
         }
     }
     let mut connection = stranger(&path).await;
+    let mut wrong = Vec::new();
     for path in &kept {
         let key = path.file_stem().and_then(|name| name.to_str()).expect("a name");
         let rows =
@@ -102,18 +103,21 @@ async fn the_view_of_steps_tells_the_story_of_every_kept_journal() {
         let rows = rows.fetch_all(&mut connection).await.expect("the view reads");
         let seen: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         let told = told(path);
-        for (action, stage) in &seen {
-            assert!(told.contains(&(action.clone(), stage.clone())), "{key}: {action} {stage}, but {told:?}");
+        // The story speaks of a step's own two actions only, not of what a person requested beside them.
+        for (action, stage) in seen.iter().filter(|(action, _)| !action.contains("/manual:")) {
+            if !told.contains(&(action.clone(), stage.clone())) {
+                wrong.push(format!("{key}: {action} {stage}, but {told:?}"));
+            }
         }
         // Whatever the view leaves out had not begun.
         for (action, stage) in told {
             let begun = seen.iter().any(|(seen, _)| *seen == action);
-            assert!(
-                begun || ["PENDING", "READY", "SKIPPED"].contains(&&*stage),
-                "{key}: {action} {stage} is missing"
-            );
+            if !begun && !["PENDING", "READY", "SKIPPED"].contains(&&*stage) {
+                wrong.push(format!("{key}: {action} {stage} is missing"));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[tokio::test]

@@ -8,7 +8,10 @@ FROM journal j, json_array_elements(j.events::json) WITH ORDINALITY AS e(value, 
 -- The present state of each action that the journal speaks of: the fold of its events, in SQL. An action that has
 -- not begun has no row, because the plan is not in the store.
 CREATE VIEW saga_step AS
-WITH told AS (
+WITH milestone AS MATERIALIZED (
+  SELECT saga_id, seq, n, event FROM saga_event
+  WHERE event IN ('Claimed', 'TurnedBack', 'Completed', 'Compensated', 'Closed')
+), told AS MATERIALIZED (
   SELECT saga_id, seq, n, at, event,
     detail ->> 'action' AS action,
     detail ->> 'attempt' AS attempt,
@@ -16,6 +19,9 @@ WITH told AS (
     CASE json_typeof(detail -> 'next')
       WHEN 'string' THEN detail ->> 'next'
       WHEN 'object' THEN (SELECT k FROM json_object_keys(detail -> 'next') AS k) END AS next,
+    CASE json_typeof(detail -> 'finding')
+      WHEN 'string' THEN detail ->> 'finding'
+      WHEN 'object' THEN (SELECT k FROM json_object_keys(detail -> 'finding') AS k) END AS found,
     -- What a compensation found: 'Undone' or 'NothingToUndo'.
     CASE WHEN detail ->> 'action' LIKE '%/compensation' THEN coalesce(
       detail #>> '{output,value}', detail #>> '{finding,applied,value}',
@@ -25,8 +31,35 @@ WITH told AS (
     detail #>> '{failure,message}' AS failure_message
   FROM saga_event
   WHERE json_typeof(detail -> 'action') = 'string'
+), disputed AS MATERIALIZED (
+  -- From the contradiction until it is settled nothing moves the stage, whatever a query finds meanwhile.
+  SELECT d.saga_id, d.action, d.seq, d.n, d.found,
+    (SELECT e.seq FROM told e WHERE e.saga_id = d.saga_id AND e.action = d.action AND e.event = 'DisputeSettled'
+      AND (e.seq, e.n) > (d.seq, d.n) ORDER BY e.seq, e.n LIMIT 1) AS settled_seq
+  FROM told d WHERE d.event = 'Disputed'
 ), staged AS (
   SELECT t.*, CASE
+      WHEN EXISTS (SELECT 1 FROM milestone c WHERE c.saga_id = t.saga_id AND c.event = 'Closed'
+          AND (c.seq, c.n) < (t.seq, t.n)) THEN NULL
+      WHEN event = 'DisputeSettled' THEN CASE
+          WHEN found = 'applied' THEN 'SUCCEEDED'
+          WHEN found = 'partial' THEN 'PARTIAL'
+          -- Found without effect. It matters only where an effect was recorded: there the step is skipped by the
+          -- turn, or stands quarantined; and what is being undone, or has ended, stands as it is.
+          WHEN EXISTS (SELECT 1 FROM disputed d WHERE d.saga_id = t.saga_id AND d.action = t.action
+              AND d.settled_seq = t.seq AND d.found = 'applied') THEN NULL
+          WHEN t.action LIKE '%/compensation' THEN 'QUARANTINED'
+          WHEN EXISTS (SELECT 1 FROM milestone c WHERE c.saga_id = t.saga_id AND c.seq <= t.seq
+              AND c.event IN ('Completed', 'Compensated') AND (c.seq, c.n) < (t.seq, t.n)) THEN NULL
+          WHEN EXISTS (SELECT 1 FROM told c WHERE c.saga_id = t.saga_id AND c.event = 'Started'
+              AND c.action = left(t.action, length(t.action) - length('forward')) || 'compensation' AND (c.seq, c.n) < (t.seq, t.n)) THEN NULL
+          WHEN EXISTS (SELECT 1 FROM milestone c WHERE c.saga_id = t.saga_id AND c.event = 'TurnedBack'
+              AND c.seq <= t.seq) THEN 'SKIPPED'
+          ELSE 'QUARANTINED' END
+      WHEN EXISTS (SELECT 1 FROM disputed d WHERE d.saga_id = t.saga_id AND d.action = t.action
+          AND (d.seq, d.n) <= (t.seq, t.n) AND (d.settled_seq IS NULL OR t.seq <= d.settled_seq)) THEN NULL
+      WHEN next = 'done' AND (event = 'PartlyApplied' OR found = 'partial') THEN 'PARTIAL'
+      WHEN event = 'BecameUnknown' AND next = 'stay' THEN NULL
       WHEN event = 'Started' THEN CASE WHEN cause = 'repeat' THEN 'RECONCILING' ELSE 'RUNNING' END
       WHEN event = 'Withdrawn' THEN CASE WHEN EXISTS (
           SELECT 1 FROM told s WHERE s.saga_id = t.saga_id AND s.action = t.action AND s.event = 'Started'
@@ -59,10 +92,10 @@ WITH told AS (
   SELECT l.saga_id, l.action, l.at, CASE
       -- A takeover makes what was running unknown; the turn skips what had not been sent.
       WHEN l.stage = 'RUNNING' THEN (
-        SELECT CASE WHEN count(*) = 0 THEN 'RUNNING' ELSE 'RECONCILING' END FROM saga_event c
+        SELECT CASE WHEN count(*) = 0 THEN 'RUNNING' ELSE 'RECONCILING' END FROM milestone c
         WHERE c.saga_id = l.saga_id AND c.event = 'Claimed' AND (c.seq, c.n) > (l.seq, l.n))
       WHEN l.stage IN ('READY', 'RETRY_SCHEDULED', 'QUARANTINED') AND l.action LIKE '%/forward' THEN (
-        SELECT CASE WHEN count(*) = 0 THEN l.stage ELSE 'SKIPPED' END FROM saga_event c
+        SELECT CASE WHEN count(*) = 0 THEN l.stage ELSE 'SKIPPED' END FROM milestone c
         WHERE c.saga_id = l.saga_id AND c.event = 'TurnedBack' AND (c.seq, c.n) > (l.seq, l.n))
       -- A compensation in doubt settles its forward action as well.
       WHEN l.stage = 'RECONCILING' AND l.action LIKE '%/forward' THEN coalesce((
@@ -78,7 +111,8 @@ SELECT s.id AS saga, s.workflow, s.key, m.action, m.stage, to_timestamp(m.at / 1
 FROM moved m
 JOIN saga s ON s.id = m.saga_id
 JOIN counted c ON c.saga_id = m.saga_id AND c.action = m.action
-LEFT JOIN failed f ON f.saga_id = m.saga_id AND f.action = m.action AND f.back = 1;
+LEFT JOIN failed f ON f.saga_id = m.saga_id AND f.action = m.action AND f.back = 1
+WHERE NOT (m.stage = 'READY' AND c.attempts = 0);
 
 -- One row per saga.
 CREATE VIEW saga_overview AS
