@@ -186,10 +186,11 @@ impl SagaState {
         step.and_then(|step| step.undo.as_ref()).is_some_and(|undo| undo.stage != Stage::Pending)
     }
 
-    /// Has the compensation of this action's step begun, and not ended?
+    /// Has a compensation of this action's step begun, or been requested, and not ended?
     pub fn compensation_is_open(&self, plan: &SagaPlan, id: &ActionId) -> bool {
-        let undo = plan.find(&id.step).and_then(|ix| self.step(ix).undo.as_ref());
-        undo.is_some_and(|undo| undo.stage != Stage::Pending && !undo.is_settled())
+        let Some(step) = plan.find(&id.step).map(|ix| self.step(ix)) else { return false };
+        let begun = step.undo.as_ref().is_some_and(|a| a.stage != Stage::Pending && !a.is_settled());
+        begun || step.manual.iter().any(|manual| manual.denied.is_none() && !manual.action.is_settled())
     }
 
     /// Has the compensation of this action's step answered that there was nothing to undo, started in doubt?

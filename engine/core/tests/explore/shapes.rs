@@ -105,18 +105,18 @@ fn one_step() {
         2,
         20_000,
         expect![[r#"
-        shape                           states by troubles
-        a, read                         3 + 56 + 559, 1466 transitions, 971 refused
-        a, by query                     3 + 74 + 1627, 3767 transitions, 2540 refused
-        a, by query, no contract        3 + 74 + 1580, 3652 transitions, 2538 refused
-        a, by repeating                 3 + 64 + 1111, 2352 transitions, 2214 refused
-        a, by operator                  3 + 63 + 1048, 2270 transitions, 2189 refused
-        a, fence                        3 + 74 + 1582, 3654 transitions, 2538 refused
-        a, deadline                     3 + 95 + 2302, 5029 transitions, 3254 refused
-        pivot                           3 + 63 + 976, 2461 transitions, 1026 refused
-        pivot, by repeating, deadline   3 + 76 + 1155, 2482 transitions, 1256 refused
-        when: a                         5 + 85 + 1699, 3955 transitions, 2964 refused
-    "#]],
+            shape                           states by troubles
+            a, read                         3 + 56 + 559, 1466 transitions, 971 refused
+            a, by query                     3 + 74 + 1621, 3731 transitions, 2570 refused
+            a, by query, no contract        3 + 74 + 1574, 3616 transitions, 2568 refused
+            a, by repeating                 3 + 64 + 1108, 2334 transitions, 2229 refused
+            a, by operator                  3 + 63 + 1045, 2252 transitions, 2204 refused
+            a, fence                        3 + 74 + 1576, 3618 transitions, 2568 refused
+            a, deadline                     3 + 95 + 2296, 4993 transitions, 3284 refused
+            pivot                           3 + 63 + 976, 2461 transitions, 1026 refused
+            pivot, by repeating, deadline   3 + 76 + 1155, 2482 transitions, 1256 refused
+            when: a                         5 + 85 + 1693, 3919 transitions, 2994 refused
+        "#]],
     );
 }
 
@@ -127,17 +127,17 @@ fn two_steps() {
         2,
         1_000,
         expect![[r#"
-        shape                           states by troubles
-        a | b                           6 + 235 + 4206, 11023 transitions, 5331 refused, cut: no trouble made in 163 of them, 2 orders merged
-        a → b                           5 + 227 + 2630, 6572 transitions, 5830 refused, cut: no trouble made in 140 of them
-        a → b, fence                    5 + 214 + 2882, 7583 transitions, 5749 refused, cut: no trouble made in 129 of them
-        read → b                        5 + 147 + 2076, 5052 transitions, 5119 refused, cut: no trouble made in 46 of them
-        a → pivot                       5 + 208 + 2780, 7660 transitions, 4478 refused, cut: no trouble made in 122 of them
-        a → pivot, by repeating         5 + 199 + 2334, 6076 transitions, 4837 refused, cut: no trouble made in 105 of them
-        pivot → b                       5 + 176 + 2128, 5924 transitions, 3785 refused, cut: no trouble made in 85 of them
-        when: a → b                     9 + 313 + 2685, 7518 transitions, 6288 refused, cut: no trouble made in 224 of them
-        either: a or b                  7 + 153 + 1863, 4105 transitions, 7274 refused, cut: no trouble made in 47 of them
-    "#]],
+            shape                           states by troubles
+            a | b                           6 + 235 + 4206, 11023 transitions, 5331 refused, cut: no trouble made in 163 of them, 2 orders merged
+            a → b                           5 + 227 + 2618, 6518 transitions, 5875 refused, cut: no trouble made in 140 of them
+            a → b, fence                    5 + 214 + 2870, 7529 transitions, 5794 refused, cut: no trouble made in 129 of them
+            read → b                        5 + 147 + 2068, 5016 transitions, 5149 refused, cut: no trouble made in 46 of them
+            a → pivot                       5 + 208 + 2772, 7624 transitions, 4508 refused, cut: no trouble made in 122 of them
+            a → pivot, by repeating         5 + 199 + 2330, 6058 transitions, 4852 refused, cut: no trouble made in 105 of them
+            pivot → b                       5 + 176 + 2128, 5924 transitions, 3785 refused, cut: no trouble made in 85 of them
+            when: a → b                     9 + 313 + 2669, 7446 transitions, 6348 refused, cut: no trouble made in 224 of them
+            either: a or b                  7 + 153 + 1851, 4051 transitions, 7319 refused, cut: no trouble made in 47 of them
+        "#]],
     );
 }
 

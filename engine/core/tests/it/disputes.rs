@@ -843,3 +843,41 @@ fn a_partial_effect_past_the_pivot_has_no_way_back_and_waits_for_a_person() {
         "#]],
     );
 }
+
+#[test]
+fn a_step_whose_requested_compensation_is_open_is_not_found_without_effect() {
+    check(
+        PAST,
+        "run a\n run p\n compensate m1:a op1\n refuse a#1\n query a\n found a refused\n person-found a not-applied op2\n deny m1:a op3\n person-found a not-applied op4\n resume a op5\n run a\n run r",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     m1:a requested by ann
+            0s     answered op1, Compensate: pending
+            0s     dispute of a#1: unclear (persistent: refused) (it had no effect, and an effect is recorded)
+            0s     a query 1 started
+            0s     a query 1 found refused "no" → desk, contradiction
+            0s     (person-found a not-applied op2: decide: its compensation is under way: wait for what that finds)
+            0s     a/manual:00000000-0000-0000-0000-000000000001 denied by bob
+            0s     answered op1, Compensate: denied by bob: she has one
+            0s     answered op3, Deny: accepted
+            0s     a found by a person: absent → stay
+            0s     dispute of a settled: absent
+            0s     answered op4, Found: accepted
+            0s     a resumed: 3 attempts, until 86400s
+            0s     answered op5, Resume: accepted
+            0s     a#2 started (Ready)
+            0s     a#2 succeeded: "a"
+            0s     r#1 started (Ready)
+            0s     r#1 succeeded: "r"
+            0s     completed
+            = COMPLETED
+              a: SUCCEEDED applied · m1:a PENDING none
+              p: SUCCEEDED applied
+              r: SUCCEEDED applied
+        "#]],
+    );
+}
