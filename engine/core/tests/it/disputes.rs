@@ -727,6 +727,31 @@ fn an_ancestors_compensation_that_was_free_to_begin_waits_for_news_of_a_later_st
 }
 
 #[test]
+fn what_a_query_finds_after_the_closing_is_news_once() {
+    check(
+        "step a(input) by-query\n query-policy queries=1 base=0s",
+        "begin a\n lost a\n query a\n close op1 a\n approve op1 op2\n agenda\n found a applied\n found a absent",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     ann asks to close it, naming [a]
+            0s     answered op1, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op1, Close: accepted
+            0s     answered op2, Approve: accepted
+            0s     ?
+            0s     dispute of a#?: applied "a" (the saga was closed while this was open)
+            0s     news of a#?: absent (its query was given up)
+            = CLOSED
+              a: RECONCILING possible
+              desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
+        "#]],
+    );
+}
+
+#[test]
 fn news_of_a_closed_saga_is_for_the_desk_and_starts_nothing() {
     check(
         "step a(input) by-query\n query-policy queries=1 base=0s",

@@ -142,6 +142,13 @@ fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> 
             action.found_instead = Some(found.clone());
             follow(action, &Next::Quarantine { because: Because::Stale }, at)
         }
+        other => asked(action, at, other),
+    }
+}
+
+/// Queries, and what was decided without an answer.
+fn asked(action: &mut Action, at: Timestamp, event: &JournalEvent) -> Folded {
+    match event {
         JournalEvent::QueryStarted { query, fence_through, .. } => {
             query_started(action, *query, *fence_through, at)
         }

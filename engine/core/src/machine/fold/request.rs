@@ -5,7 +5,7 @@ use crate::event::{Because, CompensationRequest, JournalEvent};
 use crate::id::ActionId;
 use crate::machine::table::Moment;
 use crate::plan::SagaPlan;
-use crate::state::{Manual, Phase, SagaState, Stage};
+use crate::state::{Ask, Manual, Phase, SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
 
 pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event: &JournalEvent) -> Folded {
@@ -21,6 +21,7 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
             end(state, state.phase, Phase::Closed, at)?;
             state.wishes.clear();
             state.paused = None;
+            stop_asking(state);
             Ok(())
         }
         JournalEvent::CompensationRequested(request) => requested(plan, state, at, request),
@@ -28,6 +29,22 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
             decided(plan, state, at, request, by, *approved)
         }
         other => unreachable!("fold sends only requests here, not {other:?}"),
+    }
+}
+
+/// Nobody waits for a query of a closed saga any more: what it finds is news.
+fn stop_asking(state: &mut SagaState) {
+    for step in &mut state.steps {
+        for action in std::iter::once(&mut step.forward).chain(step.undo.as_mut()) {
+            if let Some(settling) = &mut action.settling {
+                settling.plan = SettlePlan::Person;
+            }
+            if let Some(dispute) = &mut action.dispute
+                && matches!(dispute.ask, Ask::QueryAt(_) | Ask::Querying { .. })
+            {
+                dispute.ask = Ask::Person { found: None };
+            }
+        }
     }
 }
 
