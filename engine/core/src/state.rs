@@ -259,7 +259,8 @@ impl SagaState {
     }
 
     /// Has an action to wait, though it is free to begin? A step, while one that it depends on is disputed; a
-    /// compensation, while news of a step that depends on its step is not settled, and undone.
+    /// compensation, while news of a step that depends on its step is not settled, and undone; a requested one, while
+    /// an attempt of its step that news has overtaken is still under way.
     pub fn is_held(&self, plan: &SagaPlan, id: &ActionId) -> bool {
         let Some(ix) = plan.find(&id.step) else { return false };
         match id.direction {
@@ -275,7 +276,7 @@ impl SagaState {
                 let unwound = self.unwound(plan);
                 children.iter().any(|child| !unwound[child.0])
             }
-            Direction::Manual(_) => false,
+            Direction::Manual(_) => self.step(ix).forward.running.is_some(),
         }
     }
 

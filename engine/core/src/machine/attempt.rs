@@ -3,7 +3,7 @@
 use super::scribe::Scribe;
 use super::{branch, retry, settle, turn};
 use crate::event::{Because, Failure, JournalEvent, Next, StartCause, TurnReason};
-use crate::id::{ActionId, StepIx};
+use crate::id::{ActionId, Direction, StepIx};
 use crate::json::Json;
 use crate::machine::Rejected;
 use crate::state::{SettlePlan, Stage};
@@ -44,9 +44,12 @@ fn may_start(s: &Scribe<'_>, ix: StepIx, id: &ActionId) -> Result<StartCause, Re
         return Err(Rejected::state(format!("`{id}` waits for other steps, or for a decision")));
     }
     if s.state.is_held(s.plan, id) {
-        return Err(Rejected::state(match id.is_forward() {
-            true => format!("a step that `{}` depends on is disputed", id.step),
-            false => format!("a step that depends on `{}` is not settled and undone", id.step),
+        return Err(Rejected::state(match id.direction {
+            Direction::Forward => format!("a step that `{}` depends on is disputed", id.step),
+            Direction::Compensation => {
+                format!("a step that depends on `{}` is not settled and undone", id.step)
+            }
+            Direction::Manual(_) => format!("an attempt of `{}` is running: wait for its answer", id.step),
         }));
     }
     if retry::turning(s.state, id) {

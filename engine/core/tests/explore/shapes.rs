@@ -125,18 +125,18 @@ fn two_steps() {
     explored(
         TWO,
         2,
-        1_000,
+        2_000,
         expect![[r#"
             shape                           states by troubles
-            a | b                           6 + 235 + 4206, 11023 transitions, 5331 refused, cut: no trouble made in 163 of them, 2 orders merged
-            a → b                           5 + 227 + 2618, 6518 transitions, 5875 refused, cut: no trouble made in 140 of them
-            a → b, fence                    5 + 214 + 2870, 7529 transitions, 5794 refused, cut: no trouble made in 129 of them
-            read → b                        5 + 147 + 2068, 5016 transitions, 5149 refused, cut: no trouble made in 46 of them
-            a → pivot                       5 + 208 + 2772, 7624 transitions, 4508 refused, cut: no trouble made in 122 of them
-            a → pivot, by repeating         5 + 199 + 2330, 6058 transitions, 4852 refused, cut: no trouble made in 105 of them
-            pivot → b                       5 + 176 + 2128, 5924 transitions, 3785 refused, cut: no trouble made in 85 of them
-            when: a → b                     9 + 313 + 2669, 7446 transitions, 6348 refused, cut: no trouble made in 224 of them
-            either: a or b                  7 + 153 + 1851, 4051 transitions, 7319 refused, cut: no trouble made in 47 of them
+            a | b                           6 + 235 + 6629, 17621 transitions, 9493 refused, cut: no trouble made in 98 of them, 2 orders merged
+            a → b                           5 + 227 + 5021, 11988 transitions, 10457 refused, cut: no trouble made in 69 of them
+            a → b, fence                    5 + 214 + 4908, 12946 transitions, 10123 refused, cut: no trouble made in 61 of them
+            read → b                        5 + 147 + 3123, 7918 transitions, 7429 refused
+            a → pivot                       5 + 208 + 4832, 13332 transitions, 8068 refused, cut: no trouble made in 55 of them
+            a → pivot, by repeating         5 + 199 + 4535, 11074 transitions, 8748 refused, cut: no trouble made in 26 of them
+            pivot → b                       5 + 176 + 4221, 11194 transitions, 6718 refused, cut: no trouble made in 10 of them
+            when: a → b                     9 + 313 + 5244, 14343 transitions, 11600 refused, cut: no trouble made in 142 of them
+            either: a or b                  7 + 153 + 2956, 6464 transitions, 10433 refused
         "#]],
     );
 }
@@ -145,24 +145,24 @@ fn two_steps() {
 fn three_steps() {
     explored(
         THREE,
-        1,
-        4_000,
+        2,
+        1_000,
         expect![[r#"
-        shape                           states by troubles
-        a | b | c                       10 + 553, 1473 transitions, 965 refused, 6 orders merged
-        a → b | c                       15 + 986, 1948 transitions, 1448 refused
-        a → b → c                       7 + 464, 819 transitions, 674 refused
-        a → (b | c)                     8 + 460, 968 transitions, 771 refused, 2 orders merged
-        (a | b) → c                     8 + 401, 804 transitions, 771 refused, 2 orders merged
-        a → b → c, a → c                7 + 474, 830 transitions, 674 refused
-        (a | b) → pivot                 8 + 378, 777 transitions, 654 refused, 2 orders merged
-        a → b → pivot                   7 + 362, 618 transitions, 457 refused
-        a → pivot → c                   7 + 397, 768 transitions, 489 refused
-        pivot → (b | c)                 8 + 404, 925 transitions, 446 refused, 2 orders merged
-        pivot → b → c                   7 + 420, 729 transitions, 412 refused
-        when: b, then pivot             11 + 630, 1191 transitions, 915 refused
-        either: a or b, then c          11 + 466, 805 transitions, 1060 refused
-    "#]],
+            shape                           states by troubles
+            a | b | c                       10 + 553 + 4493, 10928 transitions, 4692 refused, cut: no trouble made in 516 of them, 6 orders merged
+            a → b | c                       15 + 986 + 0, 1948 transitions, 1448 refused, cut: no trouble made in 986 of them
+            a → b → c                       7 + 464 + 2892, 7786 transitions, 6220 refused, cut: no trouble made in 406 of them
+            a → (b | c)                     8 + 460 + 3678, 9817 transitions, 6044 refused, cut: no trouble made in 405 of them, 2 orders merged
+            (a | b) → c                     8 + 401 + 3881, 9032 transitions, 6418 refused, cut: no trouble made in 344 of them, 2 orders merged
+            a → b → c, a → c                7 + 474 + 2691, 6803 transitions, 6283 refused, cut: no trouble made in 415 of them
+            (a | b) → pivot                 8 + 378 + 4021, 9481 transitions, 5602 refused, cut: no trouble made in 319 of them, 2 orders merged
+            a → b → pivot                   7 + 362 + 2577, 6797 transitions, 5263 refused, cut: no trouble made in 287 of them
+            a → pivot → c                   7 + 397 + 3826, 10875 transitions, 5591 refused, cut: no trouble made in 329 of them
+            pivot → (b | c)                 8 + 404 + 3377, 8466 transitions, 4060 refused, cut: no trouble made in 344 of them, 2 orders merged
+            pivot → b → c                   7 + 420 + 3335, 8387 transitions, 5193 refused, cut: no trouble made in 349 of them
+            when: b, then pivot             11 + 630 + 2015, 5794 transitions, 5200 refused, cut: no trouble made in 577 of them
+            either: a or b, then c          11 + 466 + 2094, 5643 transitions, 7907 refused, cut: no trouble made in 395 of them
+        "#]],
     );
 }
 

@@ -906,3 +906,37 @@ fn a_step_whose_requested_compensation_is_open_is_not_found_without_effect() {
         "#]],
     );
 }
+
+#[test]
+fn a_requested_compensation_waits_for_an_attempt_that_news_has_overtaken() {
+    check(
+        PAST,
+        "begin a\n ok a#?\n run p\n compensate m1:a op1 by-policy\n begin m1:a\n agenda\n ok a#1\n begin m1:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#0 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op1, Compensate: accepted
+            0s     (begin m1:a: decide: an attempt of `a` is running: wait for its answer)
+            0s     ?
+              do: stop a
+              do: start r#1 in lane first, until 86400s
+              wake: 86400s for deadline of m1:a
+              runs: a#1 since 0s
+              queues: r since 0s
+            0s     news of a#1: applied "a" (it repeats what is recorded)
+            0s     m1:a#1 started (Ready)
+            = RUNNING
+              a: SUCCEEDED applied · m1:a RUNNING possible
+              p: SUCCEEDED applied
+              r: READY none
+              do: start r#1 in lane first, until 86400s
+              wake: 86400s for deadline of r
+              runs: m1:a#1 since 0s
+              queues: r since 0s
+        "#]],
+    );
+}
