@@ -77,6 +77,8 @@ struct Account {
     /// Sending it again was ordered.
     ordered: bool,
     order_spent: bool,
+    /// Attempts that were ordered, beside those of the budget.
+    orders: u32,
     doubt_ordered: bool,
     waived: bool,
     begun: Option<usize>,
@@ -143,6 +145,7 @@ impl Ledger {
                 account.running = None;
                 if std::mem::take(&mut account.order_spent) {
                     account.ordered = true;
+                    account.orders -= 1;
                 } else {
                     account.of_budget -= 1;
                 }
@@ -217,7 +220,7 @@ impl Ledger {
             JournalEvent::Waived { action, .. } => self.of(action).waived = true,
             JournalEvent::RequestDecided { request, approved: true, .. } => {
                 if let Ok(action) = request.parse::<ActionId>() {
-                    self.of(&action).of_budget = 0;
+                    (self.of(&action).of_budget, self.of(&action).orders) = (0, 0);
                     self.of(&action).granted = None;
                 }
             }
@@ -247,7 +250,7 @@ impl Ledger {
             JournalEvent::Resumed { action, attempts, .. } => {
                 let account = self.of(action);
                 law(!account.partial, || format!("I1: {action} was resumed with a partial effect"))?;
-                (account.of_budget, account.granted) = (0, Some(*attempts));
+                (account.of_budget, account.orders, account.granted) = (0, 0, Some(*attempts));
             }
             _ => {}
         }
@@ -305,6 +308,7 @@ impl Ledger {
         let ordered = std::mem::take(&mut account.ordered);
         if cause == StartCause::Ordered && ordered {
             account.order_spent = true; // The order grants it.
+            account.orders += 1;
         } else if cause == StartCause::Repeat {
             law(repeats && !account.unknown.is_empty(), || {
                 format!("I1: {id}#{attempt} is no declared repeat")
@@ -402,7 +406,7 @@ impl Ledger {
     ) -> Held {
         let Next::Retry { at: due } = next else { return Ok(()) };
         let policy = retry_of(step_of(plan, id), id);
-        let bound = upper(policy.base, policy.cap, self.of(id).of_budget);
+        let bound = upper(policy.base, policy.cap, self.of(id).of_budget + self.of(id).orders);
         let (least, most) = (hint.unwrap_or_default(), bound.max(hint.unwrap_or_default()));
         law(*due >= at + least && *due <= at + most, || {
             format!("I5: {id} waits {:?}, not {least:?} to {most:?}", due.since(at))
