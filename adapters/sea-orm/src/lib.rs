@@ -6,9 +6,13 @@
 //! This crate decides nothing: what a transition means is the engine's business, here it is rows.
 
 mod entity;
+mod failure;
+mod prepared;
 mod query;
+mod split;
 mod sqlite;
 mod stats;
+mod unit;
 
 // The public interface is:
 pub use query::SqlReader;

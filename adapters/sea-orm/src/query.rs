@@ -9,12 +9,13 @@ use amends::ports::{
 use amends_core::SagaId;
 use async_trait::async_trait;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder,
-    QuerySelect, RuntimeErr, Statement, TransactionTrait,
+    ColumnTrait, ConnectionTrait, DatabaseConnection, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    Statement, TransactionTrait,
 };
 use uuid::Uuid;
 
 use crate::entity::{compensation, journal, saga, work_item};
+use crate::failure::fault;
 
 /// At most so many sagas in one read transaction, because an open one keeps the write-ahead log from
 /// shrinking.
@@ -162,17 +163,5 @@ impl SagaQuery for SqlReader {
             work_items: count(3)?,
             compensations: count(4)?,
         })
-    }
-}
-
-/// Who is at fault when a read fails: the stored rows, or the way to them.
-pub(crate) fn fault(error: DbErr) -> Fault {
-    match error {
-        DbErr::Conn(error) | DbErr::Exec(error) | DbErr::Query(error) => match error {
-            RuntimeErr::SqlxError(error) => crate::sqlite::read_fault(&error),
-            RuntimeErr::Internal(text) => Fault::Unavailable(text),
-        },
-        DbErr::Type(_) | DbErr::Json(_) => Fault::Corrupt(error.to_string()),
-        other => Fault::Unavailable(other.to_string()),
     }
 }

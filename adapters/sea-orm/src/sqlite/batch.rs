@@ -4,64 +4,22 @@
 //! count falls short nothing is kept, and the batch is written again commit by commit, looking at what stands
 //! before each: that is exact, because the transaction holds the write lock from its first statement on.
 
-use std::sync::Arc;
-
-use amends::ports::{
-    Commit, CompensationChange, Fault, ItemChange, NewSaga, SagaChange, SagaRow, Verdict, WorkItemRow,
-    WriteStats,
-};
+use amends::ports::{CompensationChange, ItemChange, SagaChange, Verdict, WorkItemRow, WriteStats};
 use amends_core::{Incarnation, TransitionId};
 use async_trait::async_trait;
+use sea_orm::QueryResult;
 use sea_orm::sqlx::query::Query;
 use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use sea_orm::sqlx::{self, Row as _};
-use sea_orm::{FromQueryResult as _, QueryResult};
 use uuid::Uuid;
 
-use super::failure::Failure;
 use super::sql::{self, SQL, Sized};
-use super::unit::Unit;
-use crate::entity::saga;
-use crate::query::fault;
+use crate::failure::Failure;
+use crate::prepared::{Prepared, key_taken};
+use crate::split::Written;
+use crate::unit::Unit;
 
 type Bound = Query<'static, Sqlite, SqliteArguments>;
-
-/// A commit as the writer holds it: what is bound is shared, so that binding it again copies nothing.
-#[derive(Clone, Debug)]
-pub(super) struct Prepared {
-    /// Where its verdict goes in the caller's batch.
-    pub(super) position: usize,
-    pub(super) saga: Uuid,
-    transition: Uuid,
-    seq: i64,
-    at: i64,
-    actor: Arc<str>,
-    events: Arc<str>,
-    start: Option<NewSaga>,
-    change: Option<SagaChange>,
-    items: Vec<ItemChange>,
-    compensations: Vec<CompensationChange>,
-}
-
-impl Prepared {
-    /// `commit` must not be [unstorable](Commit::unstorable).
-    pub(super) fn new(position: usize, commit: &Commit) -> Self {
-        let journal = &commit.journal;
-        Self {
-            position,
-            saga: commit.saga.0,
-            transition: journal.transition.0,
-            seq: i64::try_from(journal.seq).expect("a storable commit's sequence fits"),
-            at: journal.at.0,
-            actor: journal.actor.clone(),
-            events: Arc::from(journal.events.as_str()),
-            start: commit.start.clone(),
-            change: commit.change.clone(),
-            items: commit.items.clone(),
-            compensations: commit.compensations.clone(),
-        }
-    }
-}
 
 /// How a batch is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +30,6 @@ pub(super) enum Manner {
     OneByOne,
 }
 
-/// The verdicts of a batch that is about to commit, by position in `batch`, and what it wrote.
-pub(super) struct Written {
-    pub(super) verdicts: Vec<Verdict>,
-    pub(super) stats: WriteStats,
-}
-
 /// One batch.
 pub(super) struct Batch<'a> {
     pub(super) incarnation: Incarnation,
@@ -86,7 +38,7 @@ pub(super) struct Batch<'a> {
 }
 
 #[async_trait]
-impl Unit for Batch<'_> {
+impl Unit<SqliteConnection> for Batch<'_> {
     type Done = Written;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Written, Failure> {
@@ -356,21 +308,11 @@ async fn read_back(connection: &mut SqliteConnection, found: Vec<Found>) -> Resu
     for found in found {
         verdicts.push(match found {
             Found::Verdict(verdict) => verdict,
-            Found::KeyTakenBy(saga) => match saga_row(connection, saga).await {
-                Ok(row) => Verdict::KeyTaken(Box::new(row)),
-                // One damaged row refuses the starts under its own key, not the whole batch.
-                Err(Failure::Fault(Fault::Corrupt(reason))) => Verdict::Unstorable {
-                    reason: format!("the saga {saga} holds its key and cannot be read: {reason}"),
-                },
-                Err(failure) => return Err(failure),
-            },
+            Found::KeyTakenBy(saga) => {
+                let row = sqlx::query(sql::SAGA).bind(saga).fetch_one(&mut *connection).await?;
+                key_taken(saga, &QueryResult::from(row)).map_err(Failure::Fault)?
+            }
         });
     }
     Ok(verdicts)
-}
-
-async fn saga_row(connection: &mut SqliteConnection, saga: Uuid) -> Result<SagaRow, Failure> {
-    let row = QueryResult::from(sqlx::query(sql::SAGA).bind(saga).fetch_one(&mut *connection).await?);
-    let model = saga::Model::from_query_result(&row, "").map_err(|error| Failure::Fault(fault(error)))?;
-    SagaRow::try_from(model).map_err(Failure::Fault)
 }

@@ -8,7 +8,7 @@ use amends_migrations::{Migrator, MigratorTrait as _};
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr};
 
-use crate::query::fault;
+use crate::failure::fault;
 
 /// How long a read waits for one of the readers' connections before it ends as unavailable.
 const CONNECTION_WAIT: Duration = Duration::from_secs(10);

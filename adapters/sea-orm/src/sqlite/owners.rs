@@ -7,9 +7,9 @@ use sea_orm::sqlx::sqlite::SqliteConnection;
 use sea_orm::sqlx::{self, AssertSqlSafe, Row as _};
 use uuid::Uuid;
 
-use super::failure::Failure;
 use super::sql;
-use super::unit::Unit;
+use crate::failure::Failure;
+use crate::unit::Unit;
 
 /// Sagas released per transaction, so that nobody waits long for the write lock.
 const RELEASED_AT_ONCE: i64 = 500;
@@ -41,7 +41,7 @@ pub(super) struct Join {
 }
 
 #[async_trait]
-impl Unit for Join {
+impl Unit<SqliteConnection> for Join {
     type Done = ();
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
@@ -66,7 +66,7 @@ pub(super) struct Leave {
 }
 
 #[async_trait]
-impl Unit for Leave {
+impl Unit<SqliteConnection> for Leave {
     type Done = ();
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ pub(super) struct Release {
 }
 
 #[async_trait]
-impl Unit for Release {
+impl Unit<SqliteConnection> for Release {
     type Done = bool;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
@@ -99,7 +99,7 @@ pub(super) struct WakeSetAhead {
 }
 
 #[async_trait]
-impl Unit for WakeSetAhead {
+impl Unit<SqliteConnection> for WakeSetAhead {
     type Done = bool;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
@@ -110,7 +110,7 @@ impl Unit for WakeSetAhead {
 }
 
 #[async_trait]
-impl Unit for Claim {
+impl Unit<SqliteConnection> for Claim {
     type Done = Vec<SagaId>;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Vec<SagaId>, Failure> {
@@ -147,7 +147,7 @@ pub(super) struct SetAside {
 }
 
 #[async_trait]
-impl Unit for SetAside {
+impl Unit<SqliteConnection> for SetAside {
     type Done = ();
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {

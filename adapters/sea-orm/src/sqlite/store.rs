@@ -12,11 +12,11 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
-use super::batch::Prepared;
 use super::lock::LockFile;
 use super::owners::{Join, Leave, SetAside};
 use super::writer::{Answer, Request, Writer};
 use super::{Faults, SqliteSettings, open};
+use crate::prepared::Verdicts;
 use crate::query::SqlReader;
 use crate::stats::Counters;
 
@@ -128,23 +128,9 @@ impl SagaStore for SqliteStore {
     }
 
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
-        let mut verdicts: Vec<Option<Verdict>> = Vec::with_capacity(batch.len());
-        let mut prepared = Vec::with_capacity(batch.len());
-        for (position, commit) in batch.iter().enumerate() {
-            let refused = commit.unstorable().map(|reason| Verdict::Unstorable { reason });
-            if refused.is_none() {
-                prepared.push(Prepared::new(position, commit));
-            }
-            verdicts.push(refused);
-        }
-        prepared.sort_unstable_by_key(|commit| commit.saga);
-        let unique = prepared.windows(2).all(|pair| pair[0].saga != pair[1].saga);
-        assert!(unique, "at most one commit per saga and batch");
-        let found = self.ask(|answer| Request::Commit { incarnation, batch: prepared, answer }).await?;
-        for (position, verdict) in found {
-            verdicts[position] = Some(verdict);
-        }
-        Ok(verdicts.into_iter().map(|verdict| verdict.expect("the writer judges each commit")).collect())
+        let (verdicts, batch) = Verdicts::begin(batch);
+        let found = self.ask(|answer| Request::Commit { incarnation, batch, answer }).await?;
+        Ok(verdicts.end(found))
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {

@@ -17,18 +17,21 @@ use std::sync::Arc;
 
 use amends::ports::{Claim, Fault, Verdict, WriteStats};
 use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
 use sea_orm::DatabaseConnection;
 use sea_orm::sqlx::sqlite::SqliteConnection;
 use sea_orm::sqlx::{self, Connection as _};
 use tokio::sync::{mpsc, oneshot};
 
-use super::batch::{Batch, Manner, Prepared, Written};
-use super::failure::Failure;
+use super::batch::{Batch, Manner};
 use super::lock::LockFile;
 use super::owners::{Join, Leave, Release, SetAside, WakeSetAhead};
-use super::unit::Unit;
 use super::{Faults, SqliteSettings, sql};
+use crate::failure::Failure;
+use crate::prepared::Prepared;
+use crate::split::{self, WriteBatch, Written};
 use crate::stats::Counters;
+use crate::unit::Unit;
 
 /// An answer to a caller, who may have gone away.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, Fault>>;
@@ -84,7 +87,8 @@ impl Writer {
     async fn serve(&mut self, request: Request) -> Option<Answer<()>> {
         match request {
             Request::Commit { incarnation, batch, answer } => {
-                answer.send(self.commit(incarnation, &batch).await).ok();
+                let counters = self.counters.clone();
+                answer.send(split::write(self, &counters, incarnation, &batch).await).ok();
             }
             Request::Claim { claim, answer } => {
                 answer.send(self.claim(&claim).await).ok();
@@ -103,43 +107,6 @@ impl Writer {
         None
     }
 
-    async fn commit(
-        &mut self,
-        incarnation: Incarnation,
-        batch: &[Prepared],
-    ) -> Result<Vec<(usize, Verdict)>, Fault> {
-        let mut verdicts = Vec::with_capacity(batch.len());
-        let mut parts = vec![batch];
-        while let Some(part) = parts.pop() {
-            match (self.write(incarnation, part).await, part) {
-                (Ok(written), _) => {
-                    self.counters.add(&written.stats);
-                    verdicts.extend(part.iter().map(|commit| commit.position).zip(written.verdicts));
-                }
-                (Err(Failure::Content(reason)), [culprit]) => {
-                    verdicts.push((culprit.position, Verdict::Unstorable { reason }));
-                }
-                (Err(Failure::Content(_)), [_, ..]) => {
-                    self.counters.add(&WriteStats { splits: 1, ..WriteStats::default() });
-                    let (first, second) = part.split_at(part.len() / 2);
-                    parts.extend([second, first]);
-                }
-                (Err(failure), _) => return Err(failure.into_fault()),
-            }
-        }
-        Ok(verdicts)
-    }
-
-    async fn write(&mut self, incarnation: Incarnation, part: &[Prepared]) -> Result<Written, Failure> {
-        let mut written = Err(Failure::NotAllNew);
-        for manner in [Manner::Together, Manner::OneByOne] {
-            if matches!(written, Err(Failure::NotAllNew)) {
-                written = self.transact(&Batch { incarnation, commits: part, manner }).await;
-            }
-        }
-        written
-    }
-
     async fn claim(&mut self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
         let claimed = self.transact(claim).await.map_err(Failure::into_fault)?;
         self.counters.add(&WriteStats { claims: claimed.len() as u64, ..WriteStats::default() });
@@ -153,14 +120,18 @@ impl Writer {
     }
 
     /// Then releases the sagas of incarnations without `worker` row, in chunks; repeating it adds nothing.
-    async fn then_release(&mut self, first: &impl Unit<Done = ()>, now: Timestamp) -> Result<(), Fault> {
+    async fn then_release(
+        &mut self,
+        first: &impl Unit<SqliteConnection, Done = ()>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
         self.transact(first).await.map_err(Failure::into_fault)?;
         while self.transact(&Release { now }).await.map_err(Failure::into_fault)? {}
         Ok(())
     }
 
     /// Runs `unit` in one transaction, and again while the write lock is busy, within bounds.
-    async fn transact<U: Unit>(&mut self, unit: &U) -> Result<U::Done, Failure> {
+    async fn transact<U: Unit<SqliteConnection>>(&mut self, unit: &U) -> Result<U::Done, Failure> {
         let mut busy = String::new();
         for _ in 0..=self.settings.busy_retries {
             match self.transact_once(unit).await {
@@ -171,7 +142,7 @@ impl Writer {
         Err(Failure::Busy(busy))
     }
 
-    async fn transact_once<U: Unit>(&mut self, unit: &U) -> Result<U::Done, Failure> {
+    async fn transact_once<U: Unit<SqliteConnection>>(&mut self, unit: &U) -> Result<U::Done, Failure> {
         let connection = self.connection().await?;
         sqlx::query(sql::BEGIN).execute(&mut *connection).await?;
         let ended = match unit.run(connection).await {
@@ -227,5 +198,18 @@ impl Writer {
             self.query_only = refuses;
         }
         Ok(connection)
+    }
+}
+
+#[async_trait]
+impl WriteBatch for Writer {
+    async fn write(&mut self, incarnation: Incarnation, part: &[Prepared]) -> Result<Written, Failure> {
+        let mut written = Err(Failure::NotAllNew);
+        for manner in [Manner::Together, Manner::OneByOne] {
+            if matches!(written, Err(Failure::NotAllNew)) {
+                written = self.transact(&Batch { incarnation, commits: part, manner }).await;
+            }
+        }
+        written
     }
 }
