@@ -4,3 +4,4 @@ pub(crate) mod compensation;
 pub(crate) mod journal;
 pub(crate) mod saga;
 pub(crate) mod work_item;
+pub(crate) mod worker;

@@ -1,5 +1,7 @@
 //! The read side: what is committed, through entities, the same on every backend.
 
+mod nodes;
+
 use std::collections::HashMap;
 use std::fmt;
 

@@ -4,12 +4,14 @@
 //! * `open`: settings, and the two kinds of connections.
 //! * `writer`: the one task that writes. It owns the transactions: their ROLLBACK, their retries, their fate
 //!   when the caller goes away.
-//! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming.
+//! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming; `nodes`:
+//!   beating, dismissing, releasing.
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
 mod faults;
 mod lock;
+mod nodes;
 mod open;
 mod owners;
 mod sql;

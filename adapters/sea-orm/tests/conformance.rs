@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use amends::ports::Sharing;
 use amends_core::Incarnation;
 use amends_sea_orm::{SqliteSettings, SqliteStore};
-use amends_testkit::conformance::store::{FaultyStoreFactory, StoreFactory};
+use amends_testkit::conformance::store::{FaultyStoreFactory, SharedStoreFactory, StoreFactory};
 use async_trait::async_trait;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _};
@@ -24,6 +25,16 @@ impl OneFile {
         self.folder.path().join("store.db")
     }
 
+    async fn open_as(&self, sharing: Sharing) -> SqliteStore {
+        let settings = SqliteSettings {
+            busy_timeout: Duration::from_millis(150),
+            busy_retries: 1,
+            sharing,
+            ..SqliteSettings::default()
+        };
+        SqliteStore::open_with(self.path(), settings).await.expect("the file opens")
+    }
+
     /// Another program's connection to the same file, such as a person's SQL prompt.
     async fn stranger(&self) -> SqliteConnection {
         SqliteConnectOptions::new().filename(self.path()).connect().await.expect("the file opens")
@@ -35,17 +46,19 @@ impl StoreFactory for OneFile {
     type Store = SqliteStore;
 
     async fn open(&self) -> SqliteStore {
-        let settings = SqliteSettings {
-            busy_timeout: Duration::from_millis(150),
-            busy_retries: 1,
-            ..SqliteSettings::default()
-        };
-        SqliteStore::open_with(self.path(), settings).await.expect("the file opens")
+        self.open_as(Sharing::Exclusive).await
     }
 
     async fn reopen(&self, store: SqliteStore) -> SqliteStore {
         store.close().await.expect("it closes");
         self.open().await
+    }
+}
+
+#[async_trait]
+impl SharedStoreFactory for OneFile {
+    async fn open_shared(&self) -> SqliteStore {
+        self.open_as(Sharing::Shared).await
     }
 }
 
@@ -81,4 +94,5 @@ impl FaultyStoreFactory for OneFile {
 }
 
 amends_testkit::store_conformance!(OneFile::new());
+amends_testkit::store_conformance_of_nodes!(OneFile::new());
 amends_testkit::store_conformance_under_faults!(OneFile::new());

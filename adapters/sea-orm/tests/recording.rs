@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amends::memory::MemoryStore;
-use amends::ports::{RandomIds, SagaQuery, SagaStore};
+use amends::ports::{RandomIds, Store};
 use amends::prelude::*;
 use amends::{Engine, Outcome, SagaHandle, SagaView};
 use amends_core::event::{Answer, Recorded};
@@ -88,7 +88,7 @@ async fn on_desk(saga: &SagaHandle<u32>, action: &ActionId) -> SagaView {
 }
 
 /// What becomes of each receipt: the charge as recorded, and the saga's story without its times.
-async fn told<S: SagaStore + SagaQuery>(store: S) -> Vec<String> {
+async fn told<S: Store>(store: S) -> Vec<String> {
     let (mut s, input) = SagaBuilder::<u32>::new("order", 1);
     let charged = s.step("charge", Charge, input);
     let (shipped, s) = s.pivot("ship", Ship, charged.map(|_: Document| 1));

@@ -147,7 +147,7 @@ async fn overview_and_desk_show_what_waits_for_whom() {
     (first.saga, second.saga) = (SagaId(Uuid::from_u128(0xaa << 64)), SagaId(Uuid::from_u128(0xbb << 64)));
     store.commit(ME, &[first, second]).await.expect("it commits");
     store
-        .set_aside(SagaId(Uuid::from_u128(0xbb << 64)), "row 4 is missing", Timestamp(5))
+        .set_aside(ME, SagaId(Uuid::from_u128(0xbb << 64)), "row 4 is missing", Timestamp(5))
         .await
         .expect("aside");
 

@@ -21,7 +21,7 @@ pub use handle::{Outcome, SagaHandle, Settled};
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
-    Clock as _, DefinitionRef, Fault, KEY_BYTES_MAX, SagaQuery, SagaRow, SagaStore, WorkItemRow,
+    Clock as _, DefinitionRef, Fault, KEY_BYTES_MAX, SagaQuery, SagaRow, SagaStore, Store, WorkItemRow,
 };
 use crate::view::SagaView;
 use crate::worker::{Backoff, Definitions, EngineClock, Registered, Request, StartRequest, Started, Worker};
@@ -74,7 +74,7 @@ const DESK_MAX: u32 = 1_000;
 
 impl Engine {
     /// Begins to put an engine together. One process, one engine, one store.
-    pub fn builder<S: SagaStore + SagaQuery>(store: Arc<S>) -> EngineBuilder {
+    pub fn builder<S: Store>(store: Arc<S>) -> EngineBuilder {
         EngineBuilder::new(store.clone(), store)
     }
 

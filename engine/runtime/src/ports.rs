@@ -3,6 +3,7 @@
 mod clock;
 mod content;
 mod ids;
+mod nodes;
 mod rows;
 mod stats;
 mod store;
@@ -10,11 +11,13 @@ mod store;
 pub use clock::{Clock, SystemClock};
 pub use content::KEY_BYTES_MAX;
 pub use ids::{Ids, RandomIds};
+pub use nodes::{NodeStore, Peer, Sharing};
 pub use rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange,
     SagaRow, WorkItemRow,
 };
 pub use stats::WriteStats;
 pub use store::{
-    CLOCK_TOLERANCE, Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, StoreCounts, Verdict,
+    CLOCK_TOLERANCE, Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, Store, StoreCounts,
+    Verdict,
 };

@@ -1,7 +1,7 @@
 //! The in-memory store behaves as every store must.
 
 use amends::memory::MemoryStore;
-use amends_testkit::conformance::store::StoreFactory;
+use amends_testkit::conformance::store::{SharedStoreFactory, StoreFactory};
 use async_trait::async_trait;
 
 struct InMemory;
@@ -20,7 +20,37 @@ impl StoreFactory for InMemory {
     }
 }
 
+#[async_trait]
+impl SharedStoreFactory for InMemory {
+    async fn open_shared(&self) -> MemoryStore {
+        MemoryStore::shared()
+    }
+}
+
 amends_testkit::store_conformance!(InMemory);
+amends_testkit::store_conformance_of_nodes!(InMemory);
+
+/// The whole suite once more: a store that nodes share is a store.
+mod shared {
+    use super::*;
+
+    struct Shared;
+
+    #[async_trait]
+    impl StoreFactory for Shared {
+        type Store = MemoryStore;
+
+        async fn open(&self) -> MemoryStore {
+            MemoryStore::shared()
+        }
+
+        async fn reopen(&self, store: MemoryStore) -> MemoryStore {
+            store.clone()
+        }
+    }
+
+    amends_testkit::store_conformance!(Shared);
+}
 
 /// A behaviour that is written and not listed would never run.
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use amends::ports::Fault;
+use amends::ports::{Fault, Sharing};
 use amends_migrations::{Migrator, MigratorTrait as _};
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr};
@@ -26,11 +26,21 @@ pub struct SqliteSettings {
     /// The database may not grow beyond so many pages of 8 KiB; more is refused as "database or disk is
     /// full". Default: no bound but the disk.
     pub pages_max: Option<u32>,
+    /// Whether the file belongs to one engine of this process at a time, or several engines of it share it,
+    /// each as a node of its own: then recovery waits for a lease, also after a restart of the process, whose
+    /// nodes nobody has dismissed. Other processes are kept out either way. Default: one engine.
+    pub sharing: Sharing,
 }
 
 impl Default for SqliteSettings {
     fn default() -> Self {
-        Self { busy_timeout: Duration::from_secs(2), busy_retries: 2, readers: 4, pages_max: None }
+        Self {
+            busy_timeout: Duration::from_secs(2),
+            busy_retries: 2,
+            readers: 4,
+            pages_max: None,
+            sharing: Sharing::Exclusive,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who owns what: joining, leaving, claiming, setting aside. Each inside an open transaction.
 
-use amends::ports::{CLOCK_TOLERANCE, Claim, Fault};
+use amends::ports::{Claim, Fault, Sharing};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::sqlx::sqlite::SqliteConnection;
@@ -10,9 +10,6 @@ use uuid::Uuid;
 use super::sql;
 use crate::failure::Failure;
 use crate::unit::Unit;
-
-/// Sagas released per transaction, so that nobody waits long for the write lock.
-const RELEASED_AT_ONCE: i64 = 500;
 
 async fn count(
     connection: &mut SqliteConnection,
@@ -33,8 +30,9 @@ pub(super) async fn fence(
     }
 }
 
-/// Registers an incarnation. The lock file proves that every other is dead: their rows go.
+/// Registers an incarnation. Where it is alone, the lock file proves that every other is dead: their rows go.
 pub(super) struct Join {
+    pub(super) sharing: Sharing,
     pub(super) incarnation: Incarnation,
     pub(super) node: String,
     pub(super) now: Timestamp,
@@ -49,8 +47,10 @@ impl Unit<SqliteConnection> for Join {
         if count(connection, sql::NODE_ENDED, self.incarnation).await? > 0 {
             return Err(Failure::Fault(Fault::Fenced));
         }
-        sqlx::query(sql::OTHER_WORKERS_GO).bind(me).execute(&mut *connection).await?;
-        sqlx::query(sql::OTHER_NODES_END).bind(now).bind(me).execute(&mut *connection).await?;
+        if self.sharing == Sharing::Exclusive {
+            sqlx::query(sql::OTHER_WORKERS_GO).bind(me).execute(&mut *connection).await?;
+            sqlx::query(sql::OTHER_NODES_END).bind(now).bind(me).execute(&mut *connection).await?;
+        }
         for text in [sql::NODE_JOINS, sql::WORKER_JOINS] {
             let row = sqlx::query(text).bind(me).bind(self.node.clone()).bind(now);
             row.execute(&mut *connection).await?;
@@ -74,38 +74,6 @@ impl Unit<SqliteConnection> for Leave {
         sqlx::query(sql::WORKER_GOES).bind(me).execute(&mut *connection).await?;
         sqlx::query(sql::NODE_ENDS).bind(self.now.0).bind(me).execute(&mut *connection).await?;
         Ok(())
-    }
-}
-
-/// Releases one chunk of the sagas whose owner has no `worker` row; true while there may be more.
-pub(super) struct Release {
-    pub(super) now: Timestamp,
-}
-
-#[async_trait]
-impl Unit<SqliteConnection> for Release {
-    type Done = bool;
-
-    async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
-        let release = sqlx::query(sql::RELEASE).bind(self.now.0).bind(RELEASED_AT_ONCE);
-        Ok(release.execute(&mut *connection).await?.rows_affected() > 0)
-    }
-}
-
-/// Makes a chunk of sagas due whose wake-up time was set by a clock that ran ahead; true while there may be
-/// more.
-pub(super) struct WakeSetAhead {
-    pub(super) now: Timestamp,
-}
-
-#[async_trait]
-impl Unit<SqliteConnection> for WakeSetAhead {
-    type Done = bool;
-
-    async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
-        let ahead = self.now + CLOCK_TOLERANCE;
-        let wake = sqlx::query(sql::WAKE_SET_AHEAD).bind(self.now.0).bind(ahead.0).bind(RELEASED_AT_ONCE);
-        Ok(wake.execute(&mut *connection).await?.rows_affected() > 0)
     }
 }
 
@@ -139,8 +107,9 @@ impl Unit<SqliteConnection> for Claim {
     }
 }
 
-/// Sets a saga aside; of two reasons the first is kept.
+/// Sets a saga aside that nobody else owns; of two reasons the first is kept.
 pub(super) struct SetAside {
+    pub(super) incarnation: Incarnation,
     pub(super) saga: SagaId,
     pub(super) reason: String,
     pub(super) now: Timestamp,
@@ -151,8 +120,9 @@ impl Unit<SqliteConnection> for SetAside {
     type Done = ();
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<(), Failure> {
+        fence(connection, self.incarnation).await?;
         let set = sqlx::query(sql::SET_ASIDE).bind(self.now.0).bind(self.reason.clone()).bind(self.saga.0);
-        set.execute(&mut *connection).await?;
+        set.bind(self.incarnation.0).execute(&mut *connection).await?;
         Ok(())
     }
 }

@@ -101,7 +101,8 @@ pub(super) const ITEM_REMOVE: &str = "DELETE FROM work_item WHERE saga_id = ? AN
 pub(super) const COMPENSATION_ENDED: &str = "UPDATE compensation SET ended_at = ?, result = ? WHERE id = ?";
 
 pub(super) const SET_ASIDE: &str = "UPDATE saga SET owner = NULL, wake_at = NULL, wake_set_at = NULL, \
-    set_aside_at = coalesce(set_aside_at, ?), set_aside = coalesce(set_aside, ?) WHERE id = ?";
+    set_aside_at = coalesce(set_aside_at, ?), set_aside = coalesce(set_aside, ?) WHERE id = ? \
+    AND (owner IS NULL OR owner = ?)";
 
 pub(super) const NODE_ENDED: &str =
     "SELECT count(*) FROM node WHERE incarnation = ? AND ended_at IS NOT NULL";
@@ -114,6 +115,8 @@ pub(super) const OTHER_NODES_END: &str =
 pub(super) const OTHER_WORKERS_GO: &str = "DELETE FROM worker WHERE incarnation <> ?";
 pub(super) const NODE_ENDS: &str = "UPDATE node SET ended_at = ? WHERE ended_at IS NULL AND incarnation = ?";
 pub(super) const WORKER_GOES: &str = "DELETE FROM worker WHERE incarnation = ?";
+pub(super) const BEAT: &str = "UPDATE worker SET beat = beat + 1 WHERE incarnation = ? RETURNING beat";
+pub(super) const DISMISS: &str = "DELETE FROM worker WHERE incarnation = ? AND beat = ?";
 
 /// Sagas whose owner has no worker row, a chunk at a time.
 pub(super) const RELEASE: &str = "UPDATE saga SET owner = NULL, wake_at = ?1, wake_set_at = ?1 WHERE id IN \

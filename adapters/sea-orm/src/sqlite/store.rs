@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
-    Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, Sharing,
+    StoreCounts, Verdict, WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -32,7 +32,8 @@ const REQUESTS_WAITING: usize = 256;
 /// *Not guaranteed*: anything on network file systems, whose locks do not hold.
 #[derive(Clone)]
 pub struct SqliteStore {
-    reader: SqlReader,
+    pub(super) sharing: Sharing,
+    pub(super) reader: SqlReader,
     writer: mpsc::Sender<Request>,
     counters: Arc<Counters>,
     faults: Faults,
@@ -74,9 +75,10 @@ impl SqliteStore {
             counters: counters.clone(),
             lock,
         };
+        let sharing = writer.settings.sharing;
         let (sender, requests) = mpsc::channel(REQUESTS_WAITING);
         tokio::spawn(writer.run(requests));
-        Ok(Self { reader, writer: sender, counters, faults })
+        Ok(Self { sharing, reader, writer: sender, counters, faults })
     }
 
     /// Opens the file at `database` for reading only: no lock is taken, whoever owns it goes on undisturbed.
@@ -112,7 +114,7 @@ impl SqliteStore {
         &self.faults
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Result<T, Fault> {
+    pub(super) async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Result<T, Fault> {
         let (answer, answered) = oneshot::channel();
         let closed = || Fault::Unavailable("the store was closed".to_owned());
         self.writer.send(request(answer)).await.map_err(|_| closed())?;
@@ -123,7 +125,7 @@ impl SqliteStore {
 #[async_trait]
 impl SagaStore for SqliteStore {
     async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
-        let join = Join { incarnation, node: node.to_owned(), now };
+        let join = Join { sharing: self.sharing, incarnation, node: node.to_owned(), now };
         self.ask(|answer| Request::Join { join, answer }).await
     }
 
@@ -142,9 +144,15 @@ impl SagaStore for SqliteStore {
         self.reader.load(sagas).await
     }
 
-    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault> {
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
         // The reason may quote what could not be read.
-        let set_aside = SetAside { saga, reason: reason.replace('\0', "\u{fffd}"), now };
+        let set_aside = SetAside { incarnation, saga, reason: reason.replace('\0', "\u{fffd}"), now };
         self.ask(|answer| Request::SetAside { set_aside, answer }).await
     }
 

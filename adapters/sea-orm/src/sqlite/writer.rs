@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use amends::ports::{Claim, Fault, Verdict, WriteStats};
+use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Sharing, Verdict, WriteStats};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::DatabaseConnection;
@@ -25,13 +25,17 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Batch, Manner};
 use super::lock::LockFile;
-use super::owners::{Join, Leave, Release, SetAside, WakeSetAhead};
+use super::nodes::{Beat, Dismiss, MendClock, Release};
+use super::owners::{Join, Leave, SetAside};
 use super::{Faults, SqliteSettings, sql};
 use crate::failure::Failure;
 use crate::prepared::Prepared;
 use crate::split::{self, WriteBatch, Written};
 use crate::stats::Counters;
 use crate::unit::Unit;
+
+/// Sagas released per transaction, so that nobody waits long for the write lock.
+const MOVED_AT_ONCE: u32 = 500;
 
 /// An answer to a caller, who may have gone away.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, Fault>>;
@@ -43,6 +47,10 @@ pub(super) enum Request {
     Join { join: Join, answer: Answer<()> },
     Leave { leave: Leave, answer: Answer<()> },
     SetAside { set_aside: SetAside, answer: Answer<()> },
+    Beat { beat: Beat, answer: Answer<u64> },
+    Dismiss { dismiss: Dismiss, answer: Answer<bool> },
+    Release { release: Release, answer: Answer<u32> },
+    MendClock { mend: MendClock, answer: Answer<u32> },
     Close { answer: Answer<()> },
 }
 
@@ -100,7 +108,19 @@ impl Writer {
                 answer.send(self.then_release(&leave, leave.now).await).ok();
             }
             Request::SetAside { set_aside, answer } => {
-                answer.send(self.transact(&set_aside).await.map_err(Failure::into_fault)).ok();
+                answer.send(self.one(&set_aside).await).ok();
+            }
+            Request::Beat { beat, answer } => {
+                answer.send(self.one(&beat).await).ok();
+            }
+            Request::Dismiss { dismiss, answer } => {
+                answer.send(self.one(&dismiss).await).ok();
+            }
+            Request::Release { release, answer } => {
+                answer.send(self.one(&release).await).ok();
+            }
+            Request::MendClock { mend, answer } => {
+                answer.send(self.one(&mend).await).ok();
             }
             Request::Close { answer } => return Some(answer),
         }
@@ -114,8 +134,12 @@ impl Writer {
     }
 
     async fn join(&mut self, join: &Join) -> Result<(), Fault> {
+        if join.sharing == Sharing::Shared {
+            return self.one(join).await;
+        }
         self.then_release(join, join.now).await?;
-        while self.transact(&WakeSetAhead { now: join.now }).await.map_err(Failure::into_fault)? {}
+        let mend = MendClock { now: join.now, tolerance: CLOCK_TOLERANCE, limit: MOVED_AT_ONCE };
+        while self.one(&mend).await? > 0 {}
         Ok(())
     }
 
@@ -125,9 +149,13 @@ impl Writer {
         first: &impl Unit<SqliteConnection, Done = ()>,
         now: Timestamp,
     ) -> Result<(), Fault> {
-        self.transact(first).await.map_err(Failure::into_fault)?;
-        while self.transact(&Release { now }).await.map_err(Failure::into_fault)? {}
+        self.one(first).await?;
+        while self.one(&Release { now, limit: MOVED_AT_ONCE }).await? > 0 {}
         Ok(())
+    }
+
+    async fn one<U: Unit<SqliteConnection>>(&mut self, unit: &U) -> Result<U::Done, Fault> {
+        self.transact(unit).await.map_err(Failure::into_fault)
     }
 
     /// Runs `unit` in one transaction, and again while the write lock is busy, within bounds.

@@ -20,17 +20,22 @@ use crate::ports::{
 /// on time, chance or scheduling. A clone is the same store, so the data outlives an engine that is dropped
 /// in the middle of anything, which is how a test lets a process die and start again.
 ///
-/// *Not guaranteed*: durability. Like the SQLite store it belongs to one incarnation at a time: joining
-/// fences out whoever joined before.
+/// *Not guaranteed*: durability. Like the SQLite store it belongs to one incarnation at a time, and joining
+/// fences out whoever joined before; unless it was made to be [`shared`](Self::shared).
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     tables: Arc<Mutex<Tables>>,
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store that belongs to one engine at a time.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store that any number of engines share, each as a node of its own.
+    pub fn shared() -> Self {
+        Self { tables: Arc::new(Mutex::new(Tables::shared())) }
     }
 
     /// What was written since the store was made.
@@ -39,7 +44,7 @@ impl MemoryStore {
     }
 
     /// A panic under the lock can only be a broken invariant of [`Tables`]; what other sagas wrote is whole.
-    fn lock(&self) -> MutexGuard<'_, Tables> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,8 +64,8 @@ fn assert_one_commit_per_saga(batch: &[Commit]) {
 
 #[async_trait]
 impl SagaStore for MemoryStore {
-    async fn join(&self, incarnation: Incarnation, _node: &str, now: Timestamp) -> Result<(), Fault> {
-        if self.lock().join(incarnation, now) { Ok(()) } else { Err(Fault::Fenced) }
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        if self.lock().join(incarnation, node, now) { Ok(()) } else { Err(Fault::Fenced) }
     }
 
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
@@ -87,8 +92,18 @@ impl SagaStore for MemoryStore {
         Ok(sagas.iter().filter_map(|saga| tables.load(*saga)).collect())
     }
 
-    async fn set_aside(&self, saga: SagaId, reason: &str, _now: Timestamp) -> Result<(), Fault> {
-        self.lock().set_aside(saga, reason);
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        _now: Timestamp,
+    ) -> Result<(), Fault> {
+        let mut tables = self.lock();
+        if !tables.is_worker(incarnation) {
+            return Err(Fault::Fenced);
+        }
+        tables.set_aside(incarnation, saga, reason);
         Ok(())
     }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
+use super::nodes::Worker;
 use crate::ports::{
-    CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded,
-    NewSaga, SagaChange, SagaRow, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, NewSaga, SagaChange,
+    SagaRow, Sharing, Verdict, WorkItemRow, WriteStats,
 };
 
 /// When a saga is due, and when that was decided.
@@ -23,6 +24,10 @@ struct Wake {
 /// Everything the store holds.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
+    pub(super) sharing: Sharing,
+    pub(super) workers: BTreeMap<Incarnation, Worker>,
+    /// Incarnations that had a `worker` row once.
+    pub(super) ended: BTreeSet<Incarnation>,
     sagas: BTreeMap<SagaId, SagaRow>,
     keys: BTreeMap<(Arc<str>, Arc<str>), SagaId>,
     /// Sagas that have a `wake_at`, hence no owner, with the time it was set: the index that claims read. Its
@@ -31,57 +36,24 @@ pub(super) struct Tables {
     journals: BTreeMap<SagaId, BTreeMap<u64, JournalRow>>,
     items: BTreeMap<(SagaId, String), WorkItemRow>,
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
-    workers: BTreeSet<Incarnation>,
-    ended: BTreeSet<Incarnation>,
     pub(super) stats: WriteStats,
 }
 
 impl Tables {
-    pub(super) fn is_worker(&self, incarnation: Incarnation) -> bool {
-        self.workers.contains(&incarnation)
+    pub(super) fn shared() -> Self {
+        Self { sharing: Sharing::Shared, ..Self::default() }
     }
 
-    /// Registers `incarnation` as the one live worker; false if it was fenced out before.
-    pub(super) fn join(&mut self, incarnation: Incarnation, now: Timestamp) -> bool {
-        if self.ended.contains(&incarnation) {
-            return false;
-        }
-        let dead: Vec<_> = self.workers.iter().copied().filter(|worker| *worker != incarnation).collect();
-        for worker in dead {
-            self.workers.remove(&worker);
-            self.ended.insert(worker);
-        }
-        self.workers.insert(incarnation);
-        self.release_ownerless(now);
-        self.wake_those_set_ahead(now);
-        true
+    /// No owner, and due.
+    pub(super) fn due_now(&mut self, saga: SagaId, now: Timestamp) {
+        self.place(saga, None, Some(Wake { at: now, set_at: now }));
     }
 
-    pub(super) fn leave(&mut self, incarnation: Incarnation, now: Timestamp) {
-        if self.workers.remove(&incarnation) {
-            self.ended.insert(incarnation);
-        }
-        self.release_ownerless(now);
-    }
-
-    /// Sagas whose owner has no worker row lose it, and are due.
-    fn release_ownerless(&mut self, now: Timestamp) {
-        let dead = |row: &&SagaRow| row.owner.is_some_and(|owner| !self.workers.contains(&owner));
-        let orphans: Vec<SagaId> = self.sagas.values().filter(dead).map(|row| row.id).collect();
-        for saga in orphans {
-            self.place(saga, None, Some(Wake { at: now, set_at: now }));
-        }
-    }
-
-    /// Wake-up times that a clock set which ran ahead of `now` are due.
-    fn wake_those_set_ahead(&mut self, now: Timestamp) {
-        let ahead = |(key, set_at): (&(Timestamp, SagaId), &Timestamp)| {
-            (key.0 > now && *set_at > now + CLOCK_TOLERANCE).then_some(key.1)
-        };
-        let asleep: Vec<SagaId> = self.due.iter().filter_map(ahead).collect();
-        for saga in asleep {
-            self.place(saga, None, Some(Wake { at: now, set_at: now }));
-        }
+    /// Sagas that are not due at `now`, whose wake-up time was set after `latest`.
+    pub(super) fn set_after(&self, now: Timestamp, latest: Timestamp) -> impl Iterator<Item = SagaId> {
+        let ahead =
+            move |((at, _), set_at): &(&(Timestamp, SagaId), &Timestamp)| *at > now && **set_at > latest;
+        self.due.iter().filter(ahead).map(|((_, saga), _)| *saga)
     }
 
     /// Changes who owns a saga and when it is due, and the index with it.
@@ -236,7 +208,11 @@ impl Tables {
         taken
     }
 
-    pub(super) fn set_aside(&mut self, saga: SagaId, reason: &str) {
+    /// What another node owns is left alone.
+    pub(super) fn set_aside(&mut self, by: Incarnation, saga: SagaId, reason: &str) {
+        if self.sagas.get(&saga).is_some_and(|row| row.owner.is_some_and(|owner| owner != by)) {
+            return;
+        }
         self.place(saga, None, None);
         if let Some(row) = self.sagas.get_mut(&saga) {
             row.set_aside.get_or_insert_with(|| reason.to_owned());

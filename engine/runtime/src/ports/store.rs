@@ -6,6 +6,7 @@ use std::time::Duration;
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
+use super::nodes::NodeStore;
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
     WorkItemRow,
@@ -95,7 +96,7 @@ pub struct Loaded {
     pub journal: Vec<JournalRow>,
 }
 
-/// The write side of a store, for exactly one incarnation at a time.
+/// The write side of a store. Where it is [exclusive](super::Sharing::Exclusive), for one incarnation at a time.
 ///
 /// # Guarantees asked of an implementation
 /// * `commit`: for each saga the journal row, its start, change, items and compensations are written together
@@ -108,7 +109,7 @@ pub struct Loaded {
 pub trait SagaStore: Send + Sync + 'static {
     /// Registers this incarnation. Where one process owns the store this proves that earlier incarnations are
     /// dead and releases their sagas (due now), as well as those whose wake-up time was set by a clock that ran
-    /// ahead of `now` by more than [`CLOCK_TOLERANCE`].
+    /// ahead of `now` by more than [`CLOCK_TOLERANCE`]. Where nodes share it, it touches nobody else.
     async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault>;
 
     /// Writes a batch: at most one commit per saga; one verdict per commit, in order.
@@ -120,8 +121,16 @@ pub trait SagaStore: Send + Sync + 'static {
     /// Loads sagas with their journals; those that do not exist are left out.
     async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault>;
 
-    /// Sets a saga aside that cannot be read: no owner, not due, visible with its reason.
-    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault>;
+    /// Sets a saga aside that this incarnation cannot read: no owner, not due, visible with its reason. One
+    /// that another incarnation owns is left alone; an incarnation without `worker` row sets nothing aside
+    /// ([`Fault::Fenced`]).
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault>;
 
     /// The last act of an incarnation: its `worker` row goes, and its remaining sagas are released (due now).
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault>;
@@ -176,3 +185,8 @@ pub trait SagaQuery: Send + Sync + 'static {
     /// How many rows there are.
     async fn counts(&self) -> Result<StoreCounts, Fault>;
 }
+
+/// Everything that an engine asks of one store.
+pub trait Store: SagaStore + SagaQuery + NodeStore {}
+
+impl<S: SagaStore + SagaQuery + NodeStore> Store for S {}

@@ -120,7 +120,7 @@ impl Recovery {
 
     async fn set_aside(&self, saga: SagaId, reason: &str) -> Result<(), Fault> {
         let now = self.clock.now();
-        self.insist(|| self.store.set_aside(saga, reason, now)).await
+        self.insist(|| self.store.set_aside(self.incarnation, saga, reason, now)).await
     }
 
     async fn claim(&self, limit: u32) -> Result<News, Fault> {

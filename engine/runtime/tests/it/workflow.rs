@@ -17,7 +17,7 @@ use amends::core::plan::{
 use amends::core::{Json, OperationId, SagaPlan, StepIx, Timestamp};
 use amends::engine::Limits;
 use amends::memory::MemoryStore;
-use amends::ports::{RandomIds, SagaQuery, SagaStore, SystemClock};
+use amends::ports::{RandomIds, Store, SystemClock};
 use amends::{Engine, EngineBuilder, SagaHandle, StartOptions};
 
 type Attempt = Arc<dyn Fn(StepContext) -> BoxFuture<Attempted> + Send + Sync>;
@@ -214,19 +214,19 @@ pub(crate) fn chain(log: &Log) -> Definition {
     ])
 }
 
-pub(crate) fn builder<S: SagaStore + SagaQuery>(store: &Arc<S>, definition: &Definition) -> EngineBuilder {
+pub(crate) fn builder<S: Store>(store: &Arc<S>, definition: &Definition) -> EngineBuilder {
     Engine::builder(store.clone())
         .register(definition.clone())
         .clock(Arc::new(SystemClock::starting_at(Timestamp::from_millis(1_796_055_120_000))))
         .ids(Arc::new(RandomIds::seeded(1)))
 }
 
-pub(crate) async fn engine<S: SagaStore + SagaQuery>(store: &Arc<S>, definition: &Definition) -> Engine {
+pub(crate) async fn engine<S: Store>(store: &Arc<S>, definition: &Definition) -> Engine {
     builder(store, definition).start().await.expect("the engine starts")
 }
 
 /// The next process, an hour later: as [`engine`], with ids that differ from those of the one before it.
-pub(crate) async fn next_engine<S: SagaStore + SagaQuery>(store: &Arc<S>, definition: &Definition) -> Engine {
+pub(crate) async fn next_engine<S: Store>(store: &Arc<S>, definition: &Definition) -> Engine {
     let later = Timestamp::from_millis(1_796_055_120_000 + 3_600_000);
     let builder = builder(store, definition).clock(Arc::new(SystemClock::starting_at(later)));
     builder.ids(Arc::new(RandomIds::seeded(2))).start().await.expect("the engine starts")

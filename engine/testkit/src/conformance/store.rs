@@ -1,6 +1,7 @@
 //! The store's suite: [`store_conformance!`](crate::store_conformance) makes one `#[test]` of each behaviour.
 //!
-//! An adapter needs a [`StoreFactory`] and one line. If it can also make its real connection fail, it
+//! An adapter needs a [`StoreFactory`] and one line. If nodes can share its store, it implements
+//! [`SharedStoreFactory`] and adds [`store_conformance_of_nodes!`](crate::store_conformance_of_nodes). If it can also make its real connection fail, it
 //! implements [`FaultyStoreFactory`] and adds
 //! [`store_conformance_under_faults!`](crate::store_conformance_under_faults).
 //!
@@ -32,25 +33,34 @@ pub mod desk;
 pub mod faults;
 pub mod fencing;
 pub mod limits;
+pub mod nodes;
 pub mod ownership;
 pub mod recovery;
 mod rows;
 pub mod starts;
 
-use amends::ports::{SagaQuery, SagaStore};
+use amends::ports::Store;
 use async_trait::async_trait;
 
 /// Makes the stores under test. One factory serves one test: it may own the folder that the store lives in.
 #[async_trait]
 pub trait StoreFactory: Send + Sync + 'static {
     /// The store.
-    type Store: SagaStore + SagaQuery + Clone;
+    type Store: Store + Clone;
 
     /// An empty store, opened. Called once.
     async fn open(&self) -> Self::Store;
 
     /// The process that had `store` open ended, and another one opens the same data.
     async fn reopen(&self, store: Self::Store) -> Self::Store;
+}
+
+/// Makes stores that several nodes share.
+#[async_trait]
+pub trait SharedStoreFactory: StoreFactory {
+    /// An empty store, opened, whose [`Sharing`](amends::ports::Sharing) is `Shared`. Called once, instead of
+    /// [`StoreFactory::open`].
+    async fn open_shared(&self) -> Self::Store;
 }
 
 /// Makes the real connection of a store fail. Faults are raised where the database is, never in a double.
@@ -156,6 +166,32 @@ macro_rules! store_conformance {
                 a_key_of_512_bytes_is_the_longest,
                 a_sequence_and_its_start_belong_together,
                 unknown_words_are_refused,
+            }
+        }
+    };
+}
+
+/// One `#[test]` for each behaviour of a store that nodes share. The argument is an expression that makes a
+/// [`SharedStoreFactory`](crate::conformance::store::SharedStoreFactory).
+#[macro_export]
+macro_rules! store_conformance_of_nodes {
+    ($factory:expr) => {
+        $crate::store_behaviours! { $factory;
+            nodes::{
+                joining_leaves_the_others_alone,
+                a_beat_moves_my_counter_and_no_other,
+                who_never_joined_cannot_beat,
+                a_dismissed_incarnation_does_nothing_any_more,
+                a_counter_that_moved_saves_its_node,
+                of_many_dismissals_one_counts,
+                a_batch_beside_a_dismissal_is_whole_or_nothing,
+                the_sagas_of_the_dismissed_stay_theirs_until_released,
+                orphans_are_released_in_chunks_beside_live_owners,
+                many_nodes_release_each_orphan_once,
+                leaving_hands_over_what_is_mine_and_nothing_else,
+                what_another_node_owns_cannot_be_set_aside,
+                my_sagas_are_listed_in_pages,
+                a_clock_that_ran_ahead_is_mended_in_chunks,
             }
         }
     };

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
-    Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery, SagaRow,
+    SagaStore, Sharing, StoreCounts, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -155,9 +156,15 @@ impl SagaStore for WatchedStore {
         self.inner.load(sagas).await
     }
 
-    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault> {
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
         self.alive().await;
-        self.inner.set_aside(saga, reason, now).await?;
+        self.inner.set_aside(incarnation, saga, reason, now).await?;
         self.seen().moved.insert(saga);
         self.watch.changed.notify_waiters();
         Ok(())
@@ -166,6 +173,48 @@ impl SagaStore for WatchedStore {
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.alive().await;
         self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for WatchedStore {
+    fn sharing(&self) -> Sharing {
+        self.inner.sharing()
+    }
+
+    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+        self.alive().await;
+        self.inner.beat(incarnation).await
+    }
+
+    async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.alive().await;
+        self.inner.peers().await
+    }
+
+    async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        self.alive().await;
+        self.inner.dismiss(incarnation, seen, now).await
+    }
+
+    async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.alive().await;
+        self.inner.release_orphans(now, limit).await
+    }
+
+    async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
+        self.alive().await;
+        self.inner.mend_clock(now, tolerance, limit).await
+    }
+
+    async fn mine(
+        &self,
+        incarnation: Incarnation,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaId>, Fault> {
+        self.alive().await;
+        self.inner.mine(incarnation, after, limit).await
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore,
-    StoreCounts, SystemClock, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery,
+    SagaRow, SagaStore, Sharing, StoreCounts, SystemClock, Verdict, WorkItemRow,
 };
 use amends::prelude::*;
 use amends::{Engine, Outcome};
@@ -63,12 +63,54 @@ impl SagaStore for Troubled {
         self.inner.load(sagas).await
     }
 
-    async fn set_aside(&self, saga: SagaId, reason: &str, now: Timestamp) -> Result<(), Fault> {
-        self.inner.set_aside(saga, reason, now).await
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.inner.set_aside(incarnation, saga, reason, now).await
     }
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for Troubled {
+    fn sharing(&self) -> Sharing {
+        self.inner.sharing()
+    }
+
+    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+        self.inner.beat(incarnation).await
+    }
+
+    async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.inner.peers().await
+    }
+
+    async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        self.inner.dismiss(incarnation, seen, now).await
+    }
+
+    async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.inner.release_orphans(now, limit).await
+    }
+
+    async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
+        self.inner.mend_clock(now, tolerance, limit).await
+    }
+
+    async fn mine(
+        &self,
+        incarnation: Incarnation,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaId>, Fault> {
+        self.inner.mine(incarnation, after, limit).await
     }
 }
 

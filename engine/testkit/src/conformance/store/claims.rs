@@ -156,10 +156,10 @@ pub async fn a_saga_set_aside_is_listed_and_never_claimed(factory: impl StoreFac
     let store = released(&factory, 2).await;
     let with_item = Commit { items: vec![put(item("reserve/forward", 1))], ..step(0, 3) };
     accept(&store, &[with_item, start(5)]).await;
-    store.set_aside(saga(0), "row 2 is not JSON", T0).await.expect("it is set aside");
-    store.set_aside(saga(5), "no definition", T0).await.expect("an owned one, too");
-    store.set_aside(saga(0), "another reason", T0).await.expect("twice is no mistake");
-    store.set_aside(saga(77), "unknown", T0).await.expect("nor is one that does not exist");
+    store.set_aside(ME, saga(0), "row 2 is not JSON", T0).await.expect("it is set aside");
+    store.set_aside(ME, saga(5), "no definition", T0).await.expect("an owned one, too");
+    store.set_aside(ME, saga(0), "another reason", T0).await.expect("twice is no mistake");
+    store.set_aside(ME, saga(77), "unknown", T0).await.expect("nor is one that does not exist");
 
     let ever = Claim { now: T0 + Duration::from_secs(1), ..claim(10) };
     assert_eq!(store.claim(&ever).await.expect("it claims"), [saga(1)]);

@@ -95,7 +95,7 @@ pub async fn a_refusing_database_is_unavailable_until_it_heals(factory: impl Fau
     for _ in 0..3 {
         assert_unavailable(store.commit(ME, &batch).await);
     }
-    assert_unavailable(store.set_aside(saga(1), "unreadable", T0).await);
+    assert_unavailable(store.set_aside(ME, saga(1), "unreadable", T0).await);
     assert_unavailable(store.join(OTHER, "another", T0).await);
     assert_eq!(everything(&store).await, before, "reading goes on");
     factory.refuse_writes(&store, false).await;

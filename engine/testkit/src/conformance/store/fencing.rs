@@ -6,7 +6,9 @@ use amends::ports::{Claim, Commit, Fault, SagaStore as _};
 use amends_core::SagaId;
 
 use super::StoreFactory;
-use super::rows::{ME, OTHER, T0, accept, claim, everything, join, release, start, step_with_everything};
+use super::rows::{
+    ME, OTHER, T0, accept, claim, everything, join, release, start, step_with_everything, take_over,
+};
 
 fn assert_fenced<T: std::fmt::Debug>(answer: Result<T, Fault>) {
     assert!(matches!(answer, Err(Fault::Fenced)), "{answer:?}");
@@ -16,7 +18,7 @@ pub async fn a_fenced_incarnation_writes_nothing(factory: impl StoreFactory) {
     let store = factory.open().await;
     join(&store).await;
     accept(&store, &[start(1), start(2)]).await;
-    store.join(OTHER, "another", T0).await.expect("it takes over");
+    take_over(&store, T0).await;
     let before = everything(&store).await;
 
     let batch: [Commit; 3] = [step_with_everything(1, 2, 0), step_with_everything(2, 2, 0), start(3)];
@@ -30,7 +32,7 @@ pub async fn a_fenced_incarnation_claims_nothing(factory: impl StoreFactory) {
     join(&store).await;
     accept(&store, &[start(1)]).await;
     accept(&store, &[release(1, 2, Some(T0))]).await;
-    store.join(OTHER, "another", T0).await.expect("it takes over");
+    take_over(&store, T0).await;
     let before = everything(&store).await;
     assert_fenced(store.claim(&claim(10)).await);
     assert_eq!(everything(&store).await, before);
@@ -42,7 +44,7 @@ pub async fn a_fenced_incarnation_claims_nothing(factory: impl StoreFactory) {
 pub async fn a_fenced_incarnation_cannot_join_again(factory: impl StoreFactory) {
     let store = factory.open().await;
     join(&store).await;
-    store.join(OTHER, "another", T0).await.expect("it takes over");
+    take_over(&store, T0).await;
     assert_fenced(store.join(ME, "node", T0).await);
     store.commit(OTHER, &[start(1)]).await.expect("the live one is undisturbed");
 }

@@ -9,7 +9,9 @@ use amends::ports::{Claim, Commit, SagaChange, SagaStore as _};
 use amends_core::{SagaId, Timestamp};
 
 use super::StoreFactory;
-use super::rows::{ME, OTHER, T0, accept, change, claim, everything, join, read, release, saga, start, step};
+use super::rows::{
+    ME, OTHER, T0, accept, change, claim, everything, join, read, release, saga, start, step, take_over,
+};
 
 const LATER: Timestamp = Timestamp(T0.0 + 1_000);
 
@@ -20,9 +22,9 @@ pub async fn joining_releases_the_sagas_of_the_dead(factory: impl StoreFactory) 
     let end = SagaChange { ended_at: Some(T0), ..change("completed") };
     accept(&store, &[Commit { change: Some(end), ..step(2, 2) }, release(3, 2, Some(Timestamp(T0.0 + 7)))])
         .await;
-    store.set_aside(saga(4), "unreadable", T0).await.expect("it is set aside");
+    store.set_aside(ME, saga(4), "unreadable", T0).await.expect("it is set aside");
 
-    store.join(OTHER, "another", LATER).await.expect("it takes over");
+    take_over(&store, LATER).await;
     let mut found = Vec::new();
     for n in 1..=4 {
         let row = read(&store, n).await.row;
@@ -41,7 +43,7 @@ pub async fn joining_wakes_what_a_clock_set_that_ran_ahead(factory: impl StoreFa
     let (mut ahead, right) = (release(1, 2, Some(T0 + 2 * hour)), release(2, 2, Some(T0 + 2 * hour)));
     ahead.journal.at = T0 + hour;
     accept(&store, &[ahead, right]).await;
-    store.join(OTHER, "another", LATER).await.expect("it takes over");
+    take_over(&store, LATER).await;
     let wakes = (read(&store, 1).await.row.wake_at, read(&store, 2).await.row.wake_at);
     assert_eq!(wakes, (Some(LATER), Some(T0 + 2 * hour)));
 }
@@ -53,7 +55,7 @@ pub async fn many_sagas_of_the_dead_are_each_claimed_once(factory: impl StoreFac
     for from in (0..MANY).step_by(200) {
         accept(&store, &(from..MANY.min(from + 200)).map(start).collect::<Vec<_>>()).await;
     }
-    store.join(OTHER, "another", LATER).await.expect("it takes over");
+    take_over(&store, LATER).await;
     let due = Claim { incarnation: OTHER, now: LATER, ..claim(300) };
     let mut all: Vec<SagaId> = Vec::new();
     for expected in [300, 300, 300, 300, 34, 0] {
@@ -96,7 +98,7 @@ pub async fn a_new_process_finds_everything(factory: impl StoreFactory) {
 
     let store = factory.reopen(store).await;
     assert_eq!(everything(&store).await, before);
-    store.join(OTHER, "another", LATER).await.expect("it joins");
+    take_over(&store, LATER).await;
     let claimed = store.claim(&Claim { incarnation: OTHER, now: LATER, ..claim(1_000) }).await;
     assert_eq!(claimed.expect("it claims").len(), 100);
     store.commit(OTHER, &[step(1, 3)]).await.expect("and goes on");

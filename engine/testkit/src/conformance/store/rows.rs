@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, Loaded,
-    NewSaga, Release, SagaChange, SagaFilter, SagaQuery, SagaStore, StoreCounts, Verdict, WorkItemRow,
+    CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationRow, DefinitionRef, ItemChange,
+    JournalRow, Loaded, NewSaga, NodeStore, Release, SagaChange, SagaFilter, SagaQuery, SagaStore, Sharing,
+    StoreCounts, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use uuid::Uuid;
@@ -59,6 +60,11 @@ pub(super) fn step_of(n: u32, seq: u64, variant: u8) -> Commit {
 
 pub(super) fn change(phase: &'static str) -> SagaChange {
     SagaChange { phase, outcome: None, open_actions: 0, ended_at: None, release: None }
+}
+
+/// The end of a saga.
+pub(super) fn ended(phase: &'static str) -> SagaChange {
+    SagaChange { ended_at: Some(T0), ..change(phase) }
 }
 
 /// Saga `n` released at `seq`, due at `wake_at`.
@@ -162,6 +168,24 @@ pub(super) async fn everything(store: &(impl SagaStore + SagaQuery)) -> Everythi
 /// Joins as [`ME`].
 pub(super) async fn join(store: &impl SagaStore) {
     store.join(ME, "node", T0).await.expect("it joins");
+}
+
+/// [`OTHER`] joins and takes over from [`ME`]: by joining, where that proves [`ME`] to be dead; otherwise as
+/// nodes do that share a store.
+pub(super) async fn take_over(store: &(impl SagaStore + NodeStore), now: Timestamp) {
+    store.join(OTHER, "another", now).await.expect("it joins");
+    if store.sharing() == Sharing::Shared {
+        dismiss(store, ME, now).await;
+        while store.release_orphans(now, 500).await.expect("it releases") > 0 {}
+        while store.mend_clock(now, CLOCK_TOLERANCE, 500).await.expect("it mends") > 0 {}
+    }
+}
+
+/// Dismisses an incarnation whose counter stands where it is.
+pub(super) async fn dismiss(store: &impl NodeStore, incarnation: Incarnation, now: Timestamp) {
+    let peers = store.peers().await.expect("it lists");
+    let peer = peers.iter().find(|peer| peer.incarnation == incarnation).expect("it is alive");
+    assert!(store.dismiss(incarnation, peer.beat, now).await.expect("it dismisses"));
 }
 
 /// Commits as [`ME`], and expects that all is accepted.
