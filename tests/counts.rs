@@ -46,6 +46,7 @@ async fn written(shape: Shape, sagas: usize, in_flight: usize) -> WriteStats {
         claims: after.claims - before.claims,
         work_items: after.work_items - before.work_items,
         compensations: after.compensations - before.compensations,
+        mail: after.mail - before.mail,
         splits: after.splits - before.splits,
     }
 }
@@ -55,7 +56,7 @@ async fn a_lone_chain_of_four_steps_costs_five_commits_and_five_rows() {
     let cost = written(Shape::Chain, 1, 1).await;
     assert_eq!((cost.commits, cost.journal_rows), (5, 5));
     assert_eq!((cost.saga_inserts, cost.saga_updates), (1, 1), "one row of `saga`, changed once, at the end");
-    assert_eq!((cost.work_items, cost.compensations, cost.claims), (0, 0, 0));
+    assert_eq!((cost.work_items, cost.compensations, cost.claims, cost.mail), (0, 0, 0, 0));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod compensation;
 pub(crate) mod journal;
+pub(crate) mod mail;
 pub(crate) mod saga;
 pub(crate) mod work_item;
 pub(crate) mod worker;

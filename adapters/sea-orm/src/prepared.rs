@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use amends::ports::{Commit, CompensationChange, Fault, ItemChange, NewSaga, SagaChange, SagaRow, Verdict};
+use amends::ports::{
+    Commit, CompensationChange, ConsumedMail, Fault, ItemChange, NewSaga, SagaChange, SagaRow, Verdict,
+};
 use sea_orm::{FromQueryResult as _, QueryResult};
 use uuid::Uuid;
 
@@ -24,6 +26,7 @@ pub(crate) struct Prepared {
     pub(crate) change: Option<SagaChange>,
     pub(crate) items: Vec<ItemChange>,
     pub(crate) compensations: Vec<CompensationChange>,
+    pub(crate) mail: Vec<ConsumedMail>,
 }
 
 impl Prepared {
@@ -42,6 +45,7 @@ impl Prepared {
             change: commit.change.clone(),
             items: commit.items.clone(),
             compensations: commit.compensations.clone(),
+            mail: commit.mail.clone(),
         }
     }
 }

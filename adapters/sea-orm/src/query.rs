@@ -6,17 +6,18 @@ use std::collections::HashMap;
 use std::fmt;
 
 use amends::ports::{
-    CompensationRow, Fault, JournalRow, Loaded, SagaFilter, SagaQuery, SagaRow, StoreCounts, WorkItemRow,
+    CompensationRow, Fault, JournalRow, Loaded, Mail, SagaFilter, SagaQuery, SagaRow, StoreCounts,
+    StoredMail, WorkItemRow,
 };
-use amends_core::SagaId;
+use amends_core::{Incarnation, SagaId};
 use async_trait::async_trait;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseConnection, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    Statement, TransactionTrait,
+    QueryTrait, Statement, TransactionTrait,
 };
 use uuid::Uuid;
 
-use crate::entity::{compensation, journal, saga, work_item};
+use crate::entity::{compensation, journal, mail, saga, work_item};
 use crate::failure::fault;
 
 /// At most so many sagas in one read transaction, because an open one keeps the write-ahead log from
@@ -60,6 +61,59 @@ impl SqlReader {
             );
         }
         Ok(all)
+    }
+
+    /// Unread mail of sagas that `incarnation` owns, in the order of ids.
+    pub(crate) async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        let owned = saga::Entity::find()
+            .select_only()
+            .column(saga::Column::Id)
+            .filter(saga::Column::Owner.eq(incarnation.0));
+        let owned = match only {
+            Some(saga) => owned.filter(saga::Column::Id.eq(saga.0)),
+            None => owned,
+        };
+        let mut unread = mail::Entity::find()
+            .filter(mail::Column::ConsumedSeq.is_null())
+            .filter(mail::Column::SagaId.in_subquery(owned.into_query()));
+        if let Some(saga) = only {
+            unread = unread.filter(mail::Column::SagaId.eq(saga.0));
+        }
+        let rows = unread
+            .order_by_asc(mail::Column::Id)
+            .limit(u64::from(limit))
+            .all(&self.db)
+            .await
+            .map_err(fault)?;
+        rows.into_iter().map(|row| Ok(StoredMail::try_from(row)?.mail)).collect()
+    }
+
+    /// The mail of this key.
+    pub(crate) async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        let found = mail::Entity::find()
+            .filter(mail::Column::SagaId.eq(saga.0))
+            .filter(mail::Column::Idempotency.eq(key))
+            .one(&self.db)
+            .await
+            .map_err(fault)?;
+        found.map(StoredMail::try_from).transpose()
+    }
+
+    /// Everything that was posted to a saga, in the order of ids.
+    pub(crate) async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        let rows = mail::Entity::find()
+            .filter(mail::Column::SagaId.eq(saga.0))
+            .order_by_asc(mail::Column::Id)
+            .limit(u64::from(limit))
+            .all(&self.db)
+            .await
+            .map_err(fault)?;
+        rows.into_iter().map(StoredMail::try_from).collect()
     }
 }
 

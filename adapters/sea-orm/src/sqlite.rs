@@ -5,12 +5,13 @@
 //! * `writer`: the one task that writes. It owns the transactions: their ROLLBACK, their retries, their fate
 //!   when the caller goes away.
 //! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming; `nodes`:
-//!   beating, dismissing, releasing.
+//!   beating, dismissing, releasing; `mail`: posting and consuming.
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
 mod faults;
 mod lock;
+mod mail;
 mod nodes;
 mod open;
 mod owners;

@@ -14,6 +14,7 @@ pub(crate) struct Counters {
     claims: AtomicU64,
     work_items: AtomicU64,
     compensations: AtomicU64,
+    mail: AtomicU64,
     splits: AtomicU64,
 }
 
@@ -27,6 +28,7 @@ impl Counters {
         self.claims.fetch_add(wrote.claims, Relaxed);
         self.work_items.fetch_add(wrote.work_items, Relaxed);
         self.compensations.fetch_add(wrote.compensations, Relaxed);
+        self.mail.fetch_add(wrote.mail, Relaxed);
         self.splits.fetch_add(wrote.splits, Relaxed);
     }
 
@@ -39,6 +41,7 @@ impl Counters {
             claims: self.claims.load(Relaxed),
             work_items: self.work_items.load(Relaxed),
             compensations: self.compensations.load(Relaxed),
+            mail: self.mail.load(Relaxed),
             splits: self.splits.load(Relaxed),
         }
     }

@@ -35,6 +35,7 @@ fn start(n: u128) -> Commit {
         change: None,
         items: Vec::new(),
         compensations: Vec::new(),
+        mail: Vec::new(),
     }
 }
 

@@ -52,6 +52,7 @@ fn commits(n: u128, path: &Path) -> Vec<Commit> {
             change: None,
             items: Vec::new(),
             compensations: Vec::new(),
+            mail: Vec::new(),
         }
     };
     transitions.map(commit).collect()

@@ -1,8 +1,9 @@
-//! What the engine needs from the outside: a store, a clock, ids.
+//! What the engine needs from the outside: a store, mail, a clock, ids.
 
 mod clock;
 mod content;
 mod ids;
+mod mail;
 mod nodes;
 mod rows;
 mod stats;
@@ -11,6 +12,10 @@ mod store;
 pub use clock::{Clock, SystemClock};
 pub use content::KEY_BYTES_MAX;
 pub use ids::{Ids, RandomIds};
+pub use mail::{
+    ConsumedMail, MAIL_BODY_BYTES_MAX, MAIL_KEY_BYTES_MAX, MAIL_OPEN_MAX, Mail, MailKind, Posted, SagaMail,
+    StoredMail,
+};
 pub use nodes::{NodeStore, Peer, Sharing};
 pub use rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange,

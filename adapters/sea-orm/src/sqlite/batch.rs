@@ -13,6 +13,7 @@ use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use sea_orm::sqlx::{self, Row as _};
 use uuid::Uuid;
 
+use super::mail;
 use super::sql::{self, SQL, Sized};
 use crate::failure::Failure;
 use crate::prepared::{Prepared, key_taken};
@@ -61,6 +62,7 @@ async fn write(
     changes(connection, incarnation, &accepted, &mut stats).await?;
     items(connection, &accepted, &mut stats).await?;
     compensations(connection, &accepted, &mut stats).await?;
+    stats.mail = mail::consume(connection, &accepted).await?;
     let verdicts = read_back(connection, verdicts).await?;
     stats.commits = u64::from(!accepted.is_empty());
     Ok(Written { verdicts, stats })
@@ -207,7 +209,7 @@ async fn changes(
             .bind(change.outcome.clone())
             .bind(i64::from(change.open_actions))
             .bind(change.ended_at.map(|at| at.0))
-            .bind(change.release.is_some() || change.ended_at.is_some())
+            .bind(change.gives_up())
             .bind(wake_at.map(|at| at.0))
             .bind(wake_at.map(|_| commit.at))
     };

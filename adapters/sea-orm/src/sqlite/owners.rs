@@ -1,9 +1,10 @@
 //! Who owns what: joining, leaving, claiming, setting aside. Each inside an open transaction.
 
-use amends::ports::{Claim, Fault, Sharing};
+use amends::ports::{Claim, DefinitionRef, Fault, Sharing};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
-use sea_orm::sqlx::sqlite::SqliteConnection;
+use sea_orm::sqlx::query::Query;
+use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use sea_orm::sqlx::{self, AssertSqlSafe, Row as _};
 use uuid::Uuid;
 
@@ -77,6 +78,22 @@ impl Unit<SqliteConnection> for Leave {
     }
 }
 
+/// Runs a claim, whose last parameters are the registered definitions.
+async fn claimed(
+    connection: &mut SqliteConnection,
+    mut claim: Query<'_, Sqlite, SqliteArguments>,
+    definitions: &[DefinitionRef],
+) -> Result<Vec<SagaId>, Failure> {
+    for definition in definitions {
+        claim = claim
+            .bind(definition.workflow.clone())
+            .bind(i64::from(definition.version))
+            .bind(definition.digest.to_vec());
+    }
+    let rows = claim.fetch_all(&mut *connection).await?;
+    rows.iter().map(|row| Ok(SagaId(row.try_get::<Uuid, _>(0)?))).collect()
+}
+
 #[async_trait]
 impl Unit<SqliteConnection> for Claim {
     type Done = Vec<SagaId>;
@@ -87,23 +104,21 @@ impl Unit<SqliteConnection> for Claim {
         if registered == 0 || self.limit == 0 {
             return Ok(Vec::new());
         }
-        let mut query = match self.only {
-            Some(saga) => {
-                sqlx::query(AssertSqlSafe(sql::claim_one(registered))).bind(self.incarnation.0).bind(saga.0)
-            }
-            None => sqlx::query(AssertSqlSafe(sql::claim_due(registered)))
-                .bind(self.incarnation.0)
-                .bind(self.now.0)
-                .bind(i64::from(self.limit)),
-        };
-        for definition in self.definitions.iter() {
-            query = query
-                .bind(definition.workflow.clone())
-                .bind(i64::from(definition.version))
-                .bind(definition.digest.to_vec());
+        if let Some(saga) = self.only {
+            let one = sqlx::query(AssertSqlSafe(sql::claim_one(registered)));
+            return claimed(connection, one.bind(self.incarnation.0).bind(saga.0), &self.definitions).await;
         }
-        let rows = query.fetch_all(&mut *connection).await?;
-        rows.iter().map(|row| Ok(SagaId(row.try_get::<Uuid, _>(0)?))).collect()
+        let limit = i64::from(self.limit);
+        let due = sqlx::query(AssertSqlSafe(sql::claim_due(registered)));
+        let due = due.bind(self.incarnation.0).bind(self.now.0).bind(limit);
+        let mut taken = claimed(connection, due, &self.definitions).await?;
+        let left = limit - i64::try_from(taken.len()).unwrap_or(limit);
+        if left > 0 {
+            let by_mail = sqlx::query(AssertSqlSafe(sql::claim_by_mail(registered)));
+            let by_mail = by_mail.bind(self.incarnation.0).bind(left);
+            taken.extend(claimed(connection, by_mail, &self.definitions).await?);
+        }
+        Ok(taken)
     }
 }
 

@@ -100,6 +100,14 @@ pub(super) const ITEM_REMOVE: &str = "DELETE FROM work_item WHERE saga_id = ? AN
 
 pub(super) const COMPENSATION_ENDED: &str = "UPDATE compensation SET ended_at = ?, result = ? WHERE id = ?";
 
+pub(super) const PHASE: &str = "SELECT phase FROM saga WHERE id = ?";
+pub(super) const MAIL_OF_KEY: &str = "SELECT * FROM mail WHERE saga_id = ? AND idempotency = ?";
+pub(super) const MAIL_OPEN: &str = "SELECT count(*) FROM mail WHERE saga_id = ? AND consumed_seq IS NULL";
+pub(super) const MAIL_POST: &str =
+    "INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) VALUES (?,?,?,?,?,?,?)";
+pub(super) const MAIL_CONSUME: &str =
+    "UPDATE mail SET consumed_seq = ?, answer = ? WHERE id = ? AND saga_id = ? AND consumed_seq IS NULL";
+
 pub(super) const SET_ASIDE: &str = "UPDATE saga SET owner = NULL, wake_at = NULL, wake_set_at = NULL, \
     set_aside_at = coalesce(set_aside_at, ?), set_aside = coalesce(set_aside, ?) WHERE id = ? \
     AND (owner IS NULL OR owner = ?)";
@@ -141,6 +149,18 @@ pub(super) fn claim_due(definitions: usize) -> String {
         "UPDATE saga SET owner = ?1, wake_at = NULL, wake_set_at = NULL WHERE id IN (SELECT id FROM saga \
          WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at <= ?2 AND priority = 0 AND {registered} \
          ORDER BY wake_at LIMIT ?3) RETURNING id"
+    )
+}
+
+/// Claims sagas with unread mail, ended or not: `?1` the incarnation, `?2` the limit. Told the index and the order
+/// of the join, or the planner would begin at all sagas of the workflow.
+pub(super) fn claim_by_mail(definitions: usize) -> String {
+    let registered = registered(definitions, 3);
+    format!(
+        "UPDATE saga SET owner = ?1, wake_at = NULL, wake_set_at = NULL WHERE id IN (SELECT DISTINCT m.saga_id \
+         FROM mail m INDEXED BY mail_open CROSS JOIN saga s ON s.id = m.saga_id WHERE m.consumed_seq IS NULL \
+         AND s.owner IS NULL AND s.set_aside_at IS NULL AND s.phase <> 'purged' AND {registered} LIMIT ?2) \
+         RETURNING id"
     )
 }
 

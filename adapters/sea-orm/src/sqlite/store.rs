@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, Sharing,
-    StoreCounts, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 
 use super::lock::LockFile;
+use super::mail::Post;
 use super::owners::{Join, Leave, SetAside};
 use super::writer::{Answer, Request, Writer};
 use super::{Faults, SqliteSettings, open};
@@ -186,5 +187,33 @@ impl SagaQuery for SqliteStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.reader.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for SqliteStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        if let Some(reason) = mail.unstorable() {
+            return Ok(Posted::Unstorable { reason });
+        }
+        let post = Post { mail: mail.clone(), open_max };
+        self.ask(|answer| Request::Post { post, answer }).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.reader.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.reader.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.reader.mail_of(saga, limit).await
     }
 }

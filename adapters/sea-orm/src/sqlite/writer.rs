@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Sharing, Verdict, WriteStats};
+use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Posted, Sharing, Verdict, WriteStats};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::DatabaseConnection;
@@ -25,6 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Batch, Manner};
 use super::lock::LockFile;
+use super::mail::Post;
 use super::nodes::{Beat, Dismiss, MendClock, Release};
 use super::owners::{Join, Leave, SetAside};
 use super::{Faults, SqliteSettings, sql};
@@ -51,6 +52,7 @@ pub(super) enum Request {
     Dismiss { dismiss: Dismiss, answer: Answer<bool> },
     Release { release: Release, answer: Answer<u32> },
     MendClock { mend: MendClock, answer: Answer<u32> },
+    Post { post: Post, answer: Answer<Posted> },
     Close { answer: Answer<()> },
 }
 
@@ -122,6 +124,9 @@ impl Writer {
             Request::MendClock { mend, answer } => {
                 answer.send(self.one(&mend).await).ok();
             }
+            Request::Post { post, answer } => {
+                answer.send(self.post(&post).await).ok();
+            }
             Request::Close { answer } => return Some(answer),
         }
         None
@@ -131,6 +136,19 @@ impl Writer {
         let claimed = self.transact(claim).await.map_err(Failure::into_fault)?;
         self.counters.add(&WriteStats { claims: claimed.len() as u64, ..WriteStats::default() });
         Ok(claimed)
+    }
+
+    /// Content that the database refuses is refused to the poster.
+    async fn post(&mut self, post: &Post) -> Result<Posted, Fault> {
+        match self.transact(post).await {
+            Ok(posted) => {
+                let mail = u64::from(posted == Posted::Accepted);
+                self.counters.add(&WriteStats { mail, ..WriteStats::default() });
+                Ok(posted)
+            }
+            Err(Failure::Content(reason)) => Ok(Posted::Unstorable { reason }),
+            Err(failure) => Err(failure.into_fault()),
+        }
     }
 
     async fn join(&mut self, join: &Join) -> Result<(), Fault> {

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 
 use super::tables::Tables;
 use crate::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
-    Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, StoreCounts, StoredMail, Verdict, WorkItemRow, WriteStats,
 };
 
 /// A store in memory: for tests and simulations, with the semantics of the SQLite store.
@@ -153,5 +153,29 @@ impl SagaQuery for MemoryStore {
             work_items: tables.items().count() as u64,
             compensations: tables.compensation_count() as u64,
         })
+    }
+}
+
+#[async_trait]
+impl SagaMail for MemoryStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        Ok(self.lock().post(mail, open_max))
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        Ok(self.lock().unread(incarnation, only, limit as usize))
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        Ok(self.lock().mail(saga, key).cloned())
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        Ok(self.lock().mail_of(saga).take(limit as usize).cloned().collect())
     }
 }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
+use super::mail::Mailbox;
 use super::nodes::Worker;
 use crate::ports::{
-    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, NewSaga, SagaChange,
-    SagaRow, Sharing, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, Mail, NewSaga,
+    Posted, SagaChange, SagaRow, Sharing, StoredMail, Verdict, WorkItemRow, WriteStats,
 };
 
 /// When a saga is due, and when that was decided.
@@ -36,6 +37,7 @@ pub(super) struct Tables {
     journals: BTreeMap<SagaId, BTreeMap<u64, JournalRow>>,
     items: BTreeMap<(SagaId, String), WorkItemRow>,
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
+    mailbox: Mailbox,
     pub(super) stats: WriteStats,
 }
 
@@ -97,6 +99,10 @@ impl Tables {
         for change in &commit.compensations {
             self.compensation(commit.saga, change);
         }
+        for mail in &commit.mail {
+            let consumed = self.mailbox.consume(commit.saga, commit.journal.seq, mail);
+            self.stats.mail += u64::from(consumed);
+        }
         Verdict::Accepted
     }
 
@@ -129,7 +135,7 @@ impl Tables {
         row.ended_at = change.ended_at;
         self.stats.saga_updates += 1;
         let ended = change.ended_at.is_some();
-        if ended || (change.release.is_some() && row.owner == Some(incarnation)) {
+        if change.gives_up() && (ended || row.owner == Some(incarnation)) {
             let wake_at = change.release.and_then(|release| release.wake_at);
             let wake_at = if row.set_aside.is_some() { None } else { wake_at };
             self.place(saga, None, wake_at.map(|wake_at| Wake { at: wake_at, set_at: at }));
@@ -191,15 +197,22 @@ impl Tables {
                 let free = claim.limit > 0 && self.sagas.get(&saga).is_some_and(takes);
                 free.then_some(saga).into_iter().collect()
             }
-            None => self
-                .due
-                .iter()
-                .take_while(|((at, _), _)| *at <= claim.now)
-                .filter_map(|((_, saga), _)| self.sagas.get(saga))
-                .filter(|row| takes(row))
-                .take(claim.limit as usize)
-                .map(|row| row.id)
-                .collect(),
+            None => {
+                let by_time = self.due.iter().take_while(|((at, _), _)| *at <= claim.now);
+                let by_time: Vec<SagaId> = by_time
+                    .filter_map(|((_, saga), _)| self.sagas.get(saga))
+                    .filter(|row| takes(row))
+                    .take(claim.limit as usize)
+                    .map(|row| row.id)
+                    .collect();
+                let left = claim.limit as usize - by_time.len();
+                let by_mail = self
+                    .mailbox
+                    .addressees()
+                    .filter(|saga| !by_time.contains(saga) && self.sagas.get(saga).is_some_and(takes))
+                    .take(left);
+                by_time.iter().copied().chain(by_mail).collect()
+            }
         };
         for saga in &taken {
             self.place(*saga, Some(claim.incarnation), None);
@@ -217,6 +230,44 @@ impl Tables {
         if let Some(row) = self.sagas.get_mut(&saga) {
             row.set_aside.get_or_insert_with(|| reason.to_owned());
         }
+    }
+
+    pub(super) fn post(&mut self, mail: &Mail, open_max: u32) -> Posted {
+        if let Some(reason) = mail.unstorable() {
+            return Posted::Unstorable { reason };
+        }
+        if !self.sagas.contains_key(&mail.saga) {
+            return Posted::NoSuchSaga;
+        }
+        let posted = self.mailbox.post(mail, open_max);
+        self.stats.mail += u64::from(posted == Posted::Accepted);
+        posted
+    }
+
+    /// Unread mail of the sagas that `incarnation` owns, in the order of ids.
+    pub(super) fn unread(&self, incarnation: Incarnation, only: Option<SagaId>, limit: usize) -> Vec<Mail> {
+        let mine = |saga: &SagaId| {
+            only.is_none_or(|only| only == *saga)
+                && self.sagas.get(saga).is_some_and(|row| row.owner == Some(incarnation))
+        };
+        let mut unread: Vec<Mail> = self
+            .mailbox
+            .addressees()
+            .filter(mine)
+            .flat_map(|saga| self.mailbox.unread_of(saga))
+            .cloned()
+            .collect();
+        unread.sort_by_key(|mail| mail.id);
+        unread.truncate(limit);
+        unread
+    }
+
+    pub(super) fn mail(&self, saga: SagaId, key: &str) -> Option<&StoredMail> {
+        self.mailbox.find(saga, key)
+    }
+
+    pub(super) fn mail_of(&self, saga: SagaId) -> impl Iterator<Item = &StoredMail> {
+        self.mailbox.of(saga)
     }
 
     pub(super) fn find(&self, workflow: &str, key: &str) -> Option<&SagaRow> {

@@ -23,16 +23,17 @@ impl Commit {
         if (journal.seq == 1) != self.start.is_some() {
             return Err(format!("sequence {} and a start do not belong together", journal.seq));
         }
-        text("actor", &journal.actor)?;
-        text("events", &journal.events)?;
+        no_nul("actor", &journal.actor)?;
+        no_nul("events", &journal.events)?;
         self.start.as_ref().map_or(Ok(()), start)?;
         self.change.as_ref().map_or(Ok(()), change)?;
         self.items.iter().try_for_each(item)?;
-        self.compensations.iter().try_for_each(compensation)
+        self.compensations.iter().try_for_each(compensation)?;
+        self.mail.iter().try_for_each(|mail| no_nul("answer", &mail.answer))
     }
 }
 
-fn text(name: &str, value: &str) -> Result<(), String> {
+pub(super) fn no_nul(name: &str, value: &str) -> Result<(), String> {
     // `contains` is a fast search, and the answer is nearly always no.
     if !value.as_bytes().contains(&0) {
         return Ok(());
@@ -42,7 +43,7 @@ fn text(name: &str, value: &str) -> Result<(), String> {
 }
 
 fn optional(name: &str, value: Option<&str>) -> Result<(), String> {
-    value.map_or(Ok(()), |value| text(name, value))
+    value.map_or(Ok(()), |value| no_nul(name, value))
 }
 
 fn word(name: &str, value: &str, of: &[&str]) -> Result<(), String> {
@@ -50,8 +51,8 @@ fn word(name: &str, value: &str, of: &[&str]) -> Result<(), String> {
 }
 
 fn start(new: &NewSaga) -> Result<(), String> {
-    text("workflow", &new.definition.workflow)?;
-    text("key", &new.key)?;
+    no_nul("workflow", &new.definition.workflow)?;
+    no_nul("key", &new.key)?;
     if new.key.len() > KEY_BYTES_MAX {
         return Err(format!("key has {} bytes, more than {KEY_BYTES_MAX}", new.key.len()));
     }
@@ -66,16 +67,16 @@ fn change(change: &SagaChange) -> Result<(), String> {
 fn item(change: &ItemChange) -> Result<(), String> {
     let row: &WorkItemRow = match change {
         ItemChange::Put(row) => row,
-        ItemChange::Remove(item) => return text("item", item),
+        ItemChange::Remove(item) => return no_nul("item", item),
     };
     word("desk", row.desk, &["quarantine", "reconciliation", "approval", "discrepancy"])?;
-    text("item", &row.item)?;
-    text("reason", &row.reason)?;
-    text("workflow", &row.workflow)?;
-    text("step", &row.step)?;
-    text("direction", &row.direction)?;
-    text("effect", row.effect)?;
-    text("fingerprint", &row.fingerprint)?;
+    no_nul("item", &row.item)?;
+    no_nul("reason", &row.reason)?;
+    no_nul("workflow", &row.workflow)?;
+    no_nul("step", &row.step)?;
+    no_nul("direction", &row.direction)?;
+    no_nul("effect", row.effect)?;
+    no_nul("fingerprint", &row.fingerprint)?;
     optional("error kind", row.error_kind.as_deref())?;
     optional("error code", row.error_code.as_deref())?;
     optional("error rule", row.error_rule.as_deref())?;
@@ -87,12 +88,12 @@ fn compensation(change: &CompensationChange) -> Result<(), String> {
         CompensationChange::Requested {
             step, business_key, reason_code, requested_by, approved_by, ..
         } => {
-            text("step", step)?;
-            text("business key", business_key)?;
-            text("reason code", reason_code)?;
-            text("requested by", requested_by)?;
-            text("approved by", approved_by)
+            no_nul("step", step)?;
+            no_nul("business key", business_key)?;
+            no_nul("reason code", reason_code)?;
+            no_nul("requested by", requested_by)?;
+            no_nul("approved by", approved_by)
         }
-        CompensationChange::Ended { result, .. } => text("result", result),
+        CompensationChange::Ended { result, .. } => no_nul("result", result),
     }
 }

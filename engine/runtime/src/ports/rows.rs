@@ -61,8 +61,15 @@ pub struct SagaChange {
     pub open_actions: u32,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// Give the saga up. An ended saga is always released.
+    /// Give the saga up. A saga that has ended without open actions is always given up.
     pub release: Option<Release>,
+}
+
+impl SagaChange {
+    /// Is the saga given up with this change? One that has ended is, whoever owns it; any other only by its owner.
+    pub fn gives_up(&self) -> bool {
+        self.release.is_some() || (self.ended_at.is_some() && self.open_actions == 0)
+    }
 }
 
 /// Gives a saga up: no owner, and due again at `wake_at`.

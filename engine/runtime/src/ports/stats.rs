@@ -18,6 +18,8 @@ pub struct WriteStats {
     pub work_items: u64,
     /// Rows of `compensation` inserted or updated.
     pub compensations: u64,
+    /// Rows of `mail` posted or consumed.
+    pub mail: u64,
     /// Batches that were split because the store refused the content of one of their commits.
     pub splits: u64,
 }

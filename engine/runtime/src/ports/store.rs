@@ -6,6 +6,7 @@ use std::time::Duration;
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
+use super::mail::ConsumedMail;
 use super::nodes::NodeStore;
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
@@ -27,6 +28,8 @@ pub struct Commit {
     pub items: Vec<ItemChange>,
     /// Compensation records that began or ended.
     pub compensations: Vec<CompensationChange>,
+    /// Mail that it decides, with the answers.
+    pub mail: Vec<ConsumedMail>,
 }
 
 /// What became of one commit of a batch.
@@ -99,9 +102,9 @@ pub struct Loaded {
 /// The write side of a store. Where it is [exclusive](super::Sharing::Exclusive), for one incarnation at a time.
 ///
 /// # Guarantees asked of an implementation
-/// * `commit`: for each saga the journal row, its start, change, items and compensations are written together
-///   or not at all; a refused commit of a batch leaves no trace and does not touch the others; a batch of an
-///   incarnation without `worker` row writes nothing ([`Fault::Fenced`]).
+/// * `commit`: for each saga the journal row, its start, change, items, compensations and consumed mail are
+///   written together or not at all; a refused commit of a batch leaves no trace and does not touch the others;
+///   a batch of an incarnation without `worker` row writes nothing ([`Fault::Fenced`]).
 /// * Resubmitting a batch after [`Fault::Unavailable`] is safe at any moment, also while the first one is
 ///   still under way.
 /// * No method may be raced against a timer by its caller: implementations own their own deadlines.
@@ -115,7 +118,8 @@ pub trait SagaStore: Send + Sync + 'static {
     /// Writes a batch: at most one commit per saga; one verdict per commit, in order.
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault>;
 
-    /// Takes sagas without owner that are due. The caller then appends `Claimed` before it does anything.
+    /// Takes sagas without owner that are due by their time, then those that have unread mail. The caller then
+    /// appends `Claimed` before it does anything.
     async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault>;
 
     /// Loads sagas with their journals; those that do not exist are left out.

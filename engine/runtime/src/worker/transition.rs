@@ -72,6 +72,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
         change: active.shown.change(&plan, &active.state, release),
         items,
         compensations: active.shown.compensations(&plan, &active.state, &events, at),
+        mail: Vec::new(),
         start,
         journal,
     };

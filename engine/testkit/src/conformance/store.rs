@@ -33,20 +33,21 @@ pub mod desk;
 pub mod faults;
 pub mod fencing;
 pub mod limits;
+pub mod mail;
 pub mod nodes;
 pub mod ownership;
 pub mod recovery;
 mod rows;
 pub mod starts;
 
-use amends::ports::Store;
+use amends::ports::{SagaMail, Store};
 use async_trait::async_trait;
 
 /// Makes the stores under test. One factory serves one test: it may own the folder that the store lives in.
 #[async_trait]
 pub trait StoreFactory: Send + Sync + 'static {
     /// The store.
-    type Store: Store + Clone;
+    type Store: Store + SagaMail + Clone;
 
     /// An empty store, opened. Called once.
     async fn open(&self) -> Self::Store;
@@ -135,6 +136,7 @@ macro_rules! store_conformance {
                 one_saga_can_be_claimed_due_or_not,
                 a_release_of_what_is_not_mine_moves_only_the_phase,
                 an_ended_saga_is_always_released,
+                an_ended_saga_with_open_actions_is_kept_until_it_is_released,
                 a_saga_released_without_time_is_not_due,
                 a_saga_set_aside_is_listed_and_never_claimed,
             }
@@ -159,6 +161,20 @@ macro_rules! store_conformance {
                 lists_are_filtered_and_bounded,
                 what_does_not_exist_is_not_found,
                 counts_are_what_was_written,
+            }
+            mail::{
+                a_mail_reads_back_as_it_was_posted,
+                the_same_key_again_finds_the_first_with_its_answer,
+                racing_posters_of_one_key_post_once,
+                mail_to_no_saga_is_told_apart,
+                who_posts_needs_no_incarnation,
+                a_saga_full_of_mail_takes_no_more_until_some_is_read,
+                mail_is_read_once_with_the_commit_that_decides_it,
+                a_refused_commit_reads_no_mail,
+                unread_mail_is_that_of_my_own_sagas_in_order,
+                who_has_mail_is_claimed_ended_or_not,
+                due_sagas_are_claimed_before_those_with_mail,
+                mail_that_no_store_takes_is_refused_to_the_poster,
             }
             limits::{
                 nul_is_refused_wherever_it_stands,
@@ -208,6 +224,7 @@ macro_rules! store_conformance_under_faults {
                 a_poisonous_start_leaves_no_saga,
                 a_lost_answer_is_found_by_resubmitting,
                 a_lost_answer_of_starts_is_found_by_resubmitting,
+                a_lost_answer_of_a_post_is_found_by_posting_again,
                 a_refusing_database_is_unavailable_until_it_heals,
                 an_occupied_database_is_unavailable_within_bounds,
                 a_reader_does_not_wait_for_who_occupies,

@@ -142,6 +142,25 @@ pub async fn an_ended_saga_is_always_released(factory: impl StoreFactory) {
     assert_eq!(claimed, [saga(2)], "an open action keeps an ended saga claimable");
 }
 
+pub async fn an_ended_saga_with_open_actions_is_kept_until_it_is_released(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1)]).await;
+    let end = |open_actions, release| {
+        Some(SagaChange { ended_at: Some(T0), open_actions, release, ..change("completed") })
+    };
+    accept(&store, &[Commit { change: end(1, None), ..step(1, 2) }]).await;
+    let row = read(&store, 1).await.row;
+    assert_eq!((row.owner, row.open_actions, row.ended_at), (Some(ME), 1, Some(T0)));
+    let release = Some(Release { wake_at: None });
+    accept(&store, &[Commit { change: end(1, release), ..step(1, 3) }]).await;
+    assert_eq!(read(&store, 1).await.row.owner, None);
+    let only = Claim { only: Some(saga(1)), ..claim(1) };
+    assert_eq!(store.claim(&only).await.expect("it claims"), [saga(1)], "taken again for what is open");
+    accept(&store, &[Commit { change: end(0, None), ..step(1, 4) }]).await;
+    assert_eq!(read(&store, 1).await.row.owner, None, "nothing is open: it is always released");
+}
+
 pub async fn a_saga_released_without_time_is_not_due(factory: impl StoreFactory) {
     let store = factory.open().await;
     join(&store).await;

@@ -2,11 +2,14 @@
 
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
-use amends::ports::{Claim, Commit, Fault, SagaQuery as _, SagaStore as _, Verdict};
+use amends::ports::{
+    Claim, Commit, ConsumedMail, Fault, Posted, SagaMail as _, SagaQuery as _, SagaStore as _, Verdict,
+};
 
 use super::FaultyStoreFactory;
 use super::rows::{
-    ME, OTHER, T0, accept, claim, everything, join, read, release, saga, start, step, step_with_everything,
+    ME, OTHER, T0, accept, claim, everything, join, mail, post, read, release, saga, start, step,
+    step_with_everything,
 };
 
 fn assert_unavailable<T: std::fmt::Debug>(answer: Result<T, Fault>) {
@@ -83,6 +86,32 @@ pub async fn a_lost_answer_of_starts_is_found_by_resubmitting(factory: impl Faul
     factory.lose_answers(&store, 1).await;
     assert_unavailable(store.claim(&claim(10)).await);
     assert_eq!(read(&store, 1).await.row.owner, Some(ME));
+}
+
+pub async fn a_lost_answer_of_a_post_is_found_by_posting_again(factory: impl FaultyStoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1)]).await;
+    let letter = mail(1, 0);
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.post(&letter, 1).await);
+    let Posted::Known(known) = post(&store, &letter).await else { panic!("it had been posted") };
+    assert_eq!(known.mail, letter);
+
+    // The commit that decides it is lost with its answer: the same rows again, and it was decided once.
+    let consumed = ConsumedMail { id: letter.id, answer: "\"yes\"".to_owned() };
+    let deciding = [Commit { mail: vec![consumed], ..step(1, 2) }];
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.commit(ME, &deciding).await);
+    let decided = everything(&store).await;
+    assert_eq!(decided.mail[0].answer.as_deref(), Some("\"yes\""));
+    accept(&store, &deciding).await;
+    assert_eq!(everything(&store).await, decided);
+
+    factory.refuse_writes(&store, true).await;
+    assert_unavailable(store.post(&mail(1, 1), 1).await);
+    factory.refuse_writes(&store, false).await;
+    assert_eq!(post(&store, &mail(1, 1)).await, Posted::Accepted);
 }
 
 pub async fn a_refusing_database_is_unavailable_until_it_heals(factory: impl FaultyStoreFactory) {

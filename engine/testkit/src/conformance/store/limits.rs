@@ -13,7 +13,7 @@ use super::rows::{ME, T0, accept, change, everything, item, join, put, request, 
 
 /// `commit` alone is refused twice with the same reason, and writes nothing.
 async fn refused(
-    store: &(impl amends::ports::SagaStore + amends::ports::SagaQuery),
+    store: &(impl amends::ports::SagaStore + amends::ports::SagaQuery + amends::ports::SagaMail),
     commit: Commit,
 ) -> String {
     let before = everything(store).await;

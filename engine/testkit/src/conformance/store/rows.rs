@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use amends::ports::{
     CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationRow, DefinitionRef, ItemChange,
-    JournalRow, Loaded, NewSaga, NodeStore, Release, SagaChange, SagaFilter, SagaQuery, SagaStore, Sharing,
-    StoreCounts, Verdict, WorkItemRow,
+    JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, Posted, Release, SagaChange,
+    SagaFilter, SagaMail, SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use uuid::Uuid;
@@ -55,7 +55,15 @@ pub(super) fn step_of(n: u32, seq: u64, variant: u8) -> Commit {
         transition: transition(n, seq, variant),
         events: format!(r#"[{{"Started":{{"action":"reserve/forward","attempt":{seq},"by":{variant}}}}}]"#),
     };
-    Commit { saga: saga(n), start: None, journal, change: None, items: Vec::new(), compensations: Vec::new() }
+    Commit {
+        saga: saga(n),
+        start: None,
+        journal,
+        change: None,
+        items: Vec::new(),
+        compensations: Vec::new(),
+        mail: Vec::new(),
+    }
 }
 
 pub(super) fn change(phase: &'static str) -> SagaChange {
@@ -130,6 +138,23 @@ pub(super) fn step_with_everything(n: u32, seq: u64, variant: u8) -> Commit {
     }
 }
 
+/// Mail `m` to saga `n`, under the key `key-m`; ids are in the order of `m`.
+pub(super) fn mail(n: u32, m: u32) -> Mail {
+    Mail {
+        id: Uuid::from_u128((u128::from(m) << 96) | (u128::from(n) << 64) | 0x7001),
+        saga: saga(n),
+        kind: MailKind::Operator,
+        key: Arc::from(format!("key-{m}")),
+        actor: Arc::from("ann"),
+        posted_at: Timestamp(T0.0 + i64::from(m)),
+        body: format!("{{\"ask\":{m}}}"),
+    }
+}
+
+pub(super) async fn post(store: &impl SagaMail, mail: &Mail) -> Posted {
+    store.post(mail, MAIL_OPEN_MAX).await.expect("it posts")
+}
+
 pub(super) fn claim(limit: u32) -> Claim {
     Claim { incarnation: ME, now: T0, limit, definitions: Arc::from([definition()]), only: None }
 }
@@ -140,10 +165,11 @@ pub(super) struct Everything {
     pub(super) sagas: Vec<Loaded>,
     pub(super) desk: Vec<(SagaId, WorkItemRow)>,
     pub(super) compensations: Vec<CompensationRow>,
+    pub(super) mail: Vec<StoredMail>,
     pub(super) counts: StoreCounts,
 }
 
-pub(super) async fn everything(store: &(impl SagaStore + SagaQuery)) -> Everything {
+pub(super) async fn everything(store: &(impl SagaStore + SagaQuery + SagaMail)) -> Everything {
     let mut ids = Vec::new();
     loop {
         let filter = SagaFilter { after: ids.last().copied(), limit: 1_000, ..SagaFilter::default() };
@@ -153,14 +179,16 @@ pub(super) async fn everything(store: &(impl SagaStore + SagaQuery)) -> Everythi
         }
         ids.extend(page.into_iter().map(|row| row.id));
     }
-    let mut compensations = Vec::new();
+    let (mut compensations, mut mail) = (Vec::new(), Vec::new());
     for id in &ids {
+        mail.extend(store.mail_of(*id, 1_000).await.expect("it reads mail"));
         compensations.extend(store.compensations(*id).await.expect("it reads compensations"));
     }
     Everything {
         sagas: store.load(&ids).await.expect("it loads"),
         desk: store.desk(10_000).await.expect("it reads the desk"),
         compensations,
+        mail,
         counts: store.counts().await.expect("it counts"),
     }
 }

@@ -1,0 +1,71 @@
+//! Mail to a saga that was purged: nothing purges yet, so the row is made as purging will leave it.
+
+use std::sync::Arc;
+
+use amends::ports::{
+    Claim, Commit, DefinitionRef, JournalRow, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, Posted, SagaMail as _,
+    SagaStore as _,
+};
+use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
+use amends_sea_orm::SqliteStore;
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
+use sea_orm::sqlx::{self, ConnectOptions as _};
+use uuid::Uuid;
+
+const ME: Incarnation = Incarnation(Uuid::from_u128(1));
+const SAGA: SagaId = SagaId(Uuid::from_u128(2));
+
+#[tokio::test]
+async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).await.expect("a new file");
+    store.join(ME, "node", Timestamp(1)).await.expect("it joins");
+    let definition = DefinitionRef { workflow: Arc::from("order"), version: 1, digest: [7; 32] };
+    let start = Commit {
+        saga: SAGA,
+        start: Some(NewSaga {
+            definition: definition.clone(),
+            key: Arc::from("order-1"),
+            input_digest: [8; 32],
+            occurred_at: Timestamp(1),
+            deadline: None,
+            started_at: Timestamp(2),
+        }),
+        journal: JournalRow {
+            seq: 1,
+            at: Timestamp(2),
+            actor: Arc::from("engine"),
+            transition: TransitionId(Uuid::from_u128(3)),
+            events: "[]".to_owned(),
+        },
+        change: None,
+        items: Vec::new(),
+        compensations: Vec::new(),
+        mail: Vec::new(),
+    };
+    store.commit(ME, &[start]).await.expect("it commits");
+    let mail = |n: u128| Mail {
+        id: Uuid::from_u128(n),
+        saga: SAGA,
+        kind: MailKind::Reply,
+        key: format!("key-{n}").into(),
+        actor: "broker".into(),
+        posted_at: Timestamp(3),
+        body: "null".to_owned(),
+    };
+    assert_eq!(store.post(&mail(4), MAIL_OPEN_MAX).await.expect("it posts"), Posted::Accepted);
+
+    let mut purger = SqliteConnectOptions::new().filename(&path).connect().await.expect("the file opens");
+    let purge = "UPDATE saga SET phase = 'purged', owner = NULL, purged_at = 9, ended_at = 8";
+    sqlx::query(purge).execute(&mut purger).await.expect("it purges");
+    assert_eq!(store.post(&mail(5), MAIL_OPEN_MAX).await.expect("it posts"), Posted::Purged);
+    let claim = Claim {
+        incarnation: ME,
+        now: Timestamp(10),
+        limit: 10,
+        definitions: Arc::from([definition]),
+        only: None,
+    };
+    assert_eq!(store.claim(&claim).await.expect("it claims"), []);
+}
