@@ -112,6 +112,9 @@ pub enum JournalEvent {
         /// The shaped input, with the first start of a step whose input a function shapes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
+        /// The state and version that a compensation expects to find, with its first start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expected: Option<Json>,
     },
     /// The attempt was certainly never sent; it does not count.
     Withdrawn {

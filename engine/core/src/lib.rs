@@ -16,6 +16,7 @@ pub mod machine;
 pub mod plan;
 pub mod state;
 pub mod time;
+pub mod trace;
 
 pub use agenda::{Agenda, agenda};
 pub use event::{JournalEvent, Transition};
@@ -27,3 +28,4 @@ pub use machine::{Command, CorruptJournal, Rejected, apply, decide, replay};
 pub use plan::SagaPlan;
 pub use state::SagaState;
 pub use time::Timestamp;
+pub use trace::TraceContext;

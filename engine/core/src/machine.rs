@@ -74,6 +74,7 @@ pub fn start(plan: &SagaPlan, start: Start, now: Timestamp) -> (SagaState, Vec<J
         deadline: plan.deadline.map(|after| occurred_at + after),
         owner: start.owner,
         trigger: start.trigger,
+        trace: start.trace,
     };
     let mut state = SagaState::born(plan, &started, now);
     derive::derive(plan, &mut state, now);
@@ -111,7 +112,9 @@ pub fn advance(
     let mut scribe = Scribe::new(plan, state, now);
     match command {
         Command::Claim { incarnation } => timers::claim(&mut scribe, incarnation),
-        Command::Begin { action, input } => attempt::begin(&mut scribe, action, input)?,
+        Command::Begin { action, input, expected } => {
+            attempt::begin(&mut scribe, action, input, expected)?;
+        }
         Command::InputFailed { action, failure } => attempt::input_failed(&mut scribe, action, failure)?,
         Command::DecideBranch { branch, taken } => branch::decide(&mut scribe, &branch, taken)?,
         Command::ConditionFailed { branch, failure } => {

@@ -13,6 +13,7 @@ use crate::id::{ActionId, Direction, Incarnation, OperationId, SagaId, StepIx};
 use crate::json::Json;
 use crate::plan::{SagaPlan, StepKind};
 use crate::time::Timestamp;
+use crate::trace::TraceContext;
 pub use values::{Given, Missing};
 
 /// The state of one saga.
@@ -46,6 +47,8 @@ pub struct SagaState {
     pub occurred_at: Timestamp,
     /// When a saga before its pivot turns back.
     pub deadline: Option<Timestamp>,
+    /// The trace that its start belongs to.
+    pub trace: Option<TraceContext>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// The time of the last event: no later one is earlier.

@@ -13,9 +13,12 @@ mod handle;
 mod node;
 mod payload;
 mod policies;
+mod precondition;
 mod saga;
 mod step;
 
+pub use amends_core::TraceContext;
+pub use amends_core::event::Omitted;
 pub use amends_core::plan::{Contract, Exhausted, InDoubt, QueryPolicy, RetryPolicy};
 pub use branch::BranchBuilder;
 pub use builder::{AfterPivot, BeforePivot, CanTurnBack, PastPivot, PlanErrors, SagaBuilder};
@@ -31,6 +34,7 @@ pub(crate) use node::evaluate;
 pub use node::{BoxFuture, Condition, Definition, ForwardOutcome, InputProblem, Node, Prepared, Values};
 pub use payload::{Never, Payload};
 pub use policies::{Policies, RegistrationErrors};
+pub use precondition::{Precondition, Preview};
 pub use saga::Saga;
 pub use step::{
     AllowedIn, ByOperator, ByQuery, ByRepeating, Compensate, NoEffect, NoEffectAtAll, Reconcile,

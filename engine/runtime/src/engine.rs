@@ -1,6 +1,7 @@
 //! The engine: what starts sagas, finds them again, and shows what waits for whom.
 
 mod builder;
+mod dry_run;
 mod errors;
 mod handle;
 
@@ -9,11 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use amends_core::event::Trigger;
-use amends_core::{Incarnation, Json, SagaId, Timestamp};
+use amends_core::{Incarnation, Json, SagaId, Timestamp, TraceContext};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub use builder::{EngineBuilder, Limits, Registrable};
+pub use dry_run::DryRunError;
 pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
@@ -60,6 +62,8 @@ pub struct StartOptions {
     pub occurred_at: Option<Timestamp>,
     /// The message that triggered the saga.
     pub trigger: Option<Trigger>,
+    /// The trace that the saga is to continue: see [`TraceContext::parse`].
+    pub trace: Option<TraceContext>,
 }
 
 /// How an orderly shutdown went.
@@ -146,7 +150,7 @@ impl Engine {
     ) -> Result<SagaHandle<O>, SagaStartError> {
         let input_digest = self.check_start(key, &input)?;
         let (reply, answer) = oneshot::channel();
-        let StartOptions { occurred_at, trigger } = options;
+        let StartOptions { occurred_at, trigger, trace } = options;
         let request = StartRequest {
             definition: definition.clone(),
             key: key.into(),
@@ -154,6 +158,7 @@ impl Engine {
             input_digest,
             occurred_at,
             trigger,
+            trace,
             reply,
         };
         self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;

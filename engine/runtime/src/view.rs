@@ -87,6 +87,10 @@ pub struct ActionView {
     pub output: Option<Recorded>,
     /// What it was refused with.
     pub refusal: Option<Recorded>,
+    /// Of a compensation: the state and version that it expects to find.
+    pub expected: Option<Json>,
+    /// Of a compensation that stopped as stale: what it found instead.
+    pub found_instead: Option<Json>,
     /// Since when it stands there.
     pub since: Timestamp,
 }
@@ -102,6 +106,8 @@ impl ActionView {
             failure: action.failure.clone(),
             output: action.output.clone(),
             refusal: action.refusal.clone(),
+            expected: action.expected.clone(),
+            found_instead: action.found_instead.clone(),
             since: action.since,
         }
     }

@@ -56,6 +56,7 @@ use crate::ports::{Clock, Ids, SagaStore};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
 pub(crate) use input::{Operate, Request, StartRequest, Started, Until, Watched};
+pub(crate) use invoke::{forward_outcome, previewed};
 pub(crate) use recovery::fold;
 pub(crate) use rows::{kind_word, reason_text};
 pub(crate) use standing::on_desk;

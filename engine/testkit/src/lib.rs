@@ -115,5 +115,5 @@ pub use faults::{Call, Fault, FaultKind};
 pub use kept::kept_journal;
 pub use laws::{Exploration, Tried, explore};
 pub use ledger::{Effected, Entry, Ledger};
-pub use participant::{CallPlan, Participant, ParticipantStep, QueryPlan, Script, UndoPlan};
+pub use participant::{Acceptance, CallPlan, Participant, ParticipantStep, QueryPlan, Script, UndoPlan};
 pub use world::{Side, World, WorldSaga};

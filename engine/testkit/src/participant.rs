@@ -14,7 +14,7 @@ use amends::authoring::{
 use amends_core::{Json, RequestId, Timestamp};
 
 use crate::ledger::Ledger;
-pub use script::{CallPlan, QueryPlan, Script, UndoPlan};
+pub use script::{Acceptance, CallPlan, QueryPlan, Script, UndoPlan};
 pub use step::ParticipantStep;
 
 /// A participant for an author's fakes: it takes effect in memory, keeps the [`Ledger`], and misbehaves as its
@@ -48,6 +48,10 @@ struct Row<O, R> {
     fenced: u32,
     compensated: Option<(Undo, Timestamp)>,
     kept: Option<(Kept<O, R>, Timestamp)>,
+    /// It was taken, and is answered later.
+    in_progress: bool,
+    /// Its compensation was taken, and is answered later.
+    undo_in_progress: bool,
     /// Effects that are in place.
     in_place: Vec<O>,
 }
@@ -61,7 +65,15 @@ enum Kept<O, R> {
 
 impl<O, R> Default for Row<O, R> {
     fn default() -> Self {
-        Self { digest: None, fenced: 0, compensated: None, kept: None, in_place: Vec::new() }
+        Self {
+            digest: None,
+            fenced: 0,
+            compensated: None,
+            kept: None,
+            in_progress: false,
+            undo_in_progress: false,
+            in_place: Vec::new(),
+        }
     }
 }
 
@@ -189,6 +201,12 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
                 inner.take_time().await;
                 Err(lost())
             }
+            CallPlan::Accept(Acceptance { hint, after }) => {
+                inner.rows().entry(cx.request_id()).or_default().in_progress = true;
+                let arrive = arrives(Fate::Done);
+                inner.ledger.later(after, move || drop(arrive()));
+                inner.fail(StepError::accepted(hint)).await
+            }
             CallPlan::Hang => pending().await,
             CallPlan::Transient => inner.fail(StepError::transient("unavailable", "try again")).await,
             CallPlan::Persistent => {
@@ -207,6 +225,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         let plan = inner.undos.take(cx.business_key()).unwrap_or(UndoPlan::Undo);
         let lost = || CompensationError::unknown("reply-lost", "nobody answered");
         let (there, cx) = (self.0.clone(), cx.clone());
+        let forward = cx.forward_request_id();
         let arrive = move || there.arrive_undo(&cx);
         match plan {
             UndoPlan::Undo => Ok(inner.transmit(arrive).await),
@@ -220,6 +239,13 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
                 });
                 inner.take_time().await;
                 Err(lost())
+            }
+            UndoPlan::Accept(Acceptance { hint, after }) => {
+                inner.rows().entry(forward).or_default().undo_in_progress = true;
+                inner.ledger.later(after, move || {
+                    arrive();
+                });
+                inner.fail(CompensationError::accepted(hint)).await
             }
             UndoPlan::Hang => pending().await,
             UndoPlan::DoNothing => {
@@ -390,6 +416,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
                     row.fenced = row.fenced.max(through);
                     Finding::Fenced { through: row.fenced }
                 }
+                None if row.in_progress && row.kept.is_none() => Finding::InProgress,
                 None => Finding::Absent,
             },
         }
@@ -397,9 +424,11 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
 
     fn find_undo(&self, cx: &StepContext, as_of: Timestamp) -> UndoFinding {
         let rows = self.rows();
-        match rows.get(&cx.forward_request_id()).and_then(|row| row.compensated) {
+        let row = rows.get(&cx.forward_request_id());
+        match row.and_then(|row| row.compensated) {
             Some((Undo::Undone, at)) if at <= as_of => UndoFinding::Undone,
             Some((Undo::NothingToUndo, at)) if at <= as_of => UndoFinding::NothingToUndo,
+            None if row.is_some_and(|row| row.undo_in_progress) => UndoFinding::InProgress,
             _ => UndoFinding::Absent,
         }
     }

@@ -150,6 +150,8 @@ impl FakeShop {
             forward_request_id: call.forward_request_id,
             attempt: call.attempt,
             fence_through: call.fence_through,
+            expected: None,
+            trace: None,
             deadline: clock.now() + call.time_left,
             clock,
             stop: Default::default(),

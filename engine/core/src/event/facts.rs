@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{ActionId, Incarnation, OperationId, SagaId};
 use crate::json::Json;
 use crate::time::Timestamp;
+use crate::trace::TraceContext;
 
 /// How a saga began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct SagaStarted {
     /// The message that triggered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The trace that the start belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 /// The message that triggered a saga.

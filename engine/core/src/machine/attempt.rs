@@ -9,12 +9,18 @@ use crate::machine::Rejected;
 use crate::state::{SettlePlan, Stage};
 
 /// Journals the next attempt as started.
-pub(super) fn begin(s: &mut Scribe<'_>, action: ActionId, input: Option<Json>) -> Result<(), Rejected> {
+pub(super) fn begin(
+    s: &mut Scribe<'_>,
+    action: ActionId,
+    input: Option<Json>,
+    expected: Option<Json>,
+) -> Result<(), Rejected> {
     let (ix, a) = s.find(&action)?;
     let cause = may_start(s, ix, &action)?;
     let input = input.filter(|_| action.is_forward() && s.state.step(ix).shaped.is_none());
+    let expected = expected.filter(|_| a.may_yet_expect(&action));
     let attempt = a.attempts + 1;
-    s.record(JournalEvent::Started { action, attempt, cause, input });
+    s.record(JournalEvent::Started { action, attempt, cause, input, expected });
     Ok(())
 }
 

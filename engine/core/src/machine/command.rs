@@ -7,6 +7,7 @@ use crate::event::{Failure, Finding, Recorded, Trigger};
 use crate::id::{ActionId, Incarnation, OperationId, SagaId};
 use crate::json::Json;
 use crate::time::Timestamp;
+use crate::trace::TraceContext;
 
 /// A new saga.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Start {
     pub owner: Incarnation,
     /// The message that triggered it.
     pub trigger: Option<Trigger>,
+    /// The trace that the start belongs to.
+    pub trace: Option<TraceContext>,
 }
 
 /// What can be asked of a saga.
@@ -39,6 +42,9 @@ pub enum Command {
         action: ActionId,
         /// The shaped input, if a function shapes it and it is the first start.
         input: Option<Json>,
+        /// The state and version that a compensation expects to find. Only its first start sets them, and only
+        /// where no person's request did.
+        expected: Option<Json>,
     },
     /// The input of an action cannot be built, or is too large: nothing was sent.
     InputFailed {

@@ -50,6 +50,7 @@ impl SagaState {
             started_at: at,
             occurred_at: started.occurred_at,
             deadline: started.deadline,
+            trace: started.trace.clone(),
             ended_at: None,
             at,
             steps: plan.steps.iter().map(|s| step(s.undo.is_some())).collect(),

@@ -271,6 +271,11 @@ impl Action {
         matches!(self.effect, Effect::Applied | Effect::Partial)
     }
 
+    /// A compensation that was never sent, and of which nobody has said what it expects to find.
+    pub fn may_yet_expect(&self, id: &ActionId) -> bool {
+        !id.is_forward() && self.attempts == 0 && self.expected.is_none()
+    }
+
     /// Attempts counted since the present budget was granted.
     pub fn attempts_of_budget(&self) -> u32 {
         self.attempts - self.attempts_before

@@ -40,7 +40,9 @@ pub(crate) fn well(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Vec<Mo
     let asked = agenda(plan, state, now);
     for task in &asked.tasks {
         match task.clone() {
-            Task::Start { action, .. } => moves.push(good(Command::Begin { action, input: None })),
+            Task::Start { action, .. } => {
+                moves.push(good(Command::Begin { action, input: None, expected: None }))
+            }
             Task::Query { action, .. } => moves.push(good(Command::BeginQuery { action })),
             Task::Decide { branch } => {
                 moves.push(good(Command::DecideBranch { branch: branch.clone(), taken: true }));

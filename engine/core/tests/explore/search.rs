@@ -72,6 +72,7 @@ pub(crate) fn explore(plan: &SagaPlan, orders: &[Vec<usize>], bounds: Bounds) ->
         occurred_at: None,
         owner: Incarnation(Uuid::from_u128(1)),
         trigger: None,
+        trace: None,
     };
     let (state, events) = start(plan, begin, story::BIRTH);
     let (nodes, known, ways) = (Vec::new(), HashMap::new(), Vec::new());

@@ -418,7 +418,7 @@ fn honest(trial: &Trial, failing: &str) -> Command {
     let no = || Recorded::Value(json("\"no\""));
     for task in agenda(&trial.plan, &trial.state, trial.now).tasks {
         match task {
-            Task::Start { action, .. } => return Command::Begin { action, input: None },
+            Task::Start { action, .. } => return Command::Begin { action, input: None, expected: None },
             Task::Query { action, .. } => return Command::BeginQuery { action },
             Task::Tick => return Command::Tick,
             Task::Decide { branch } => return Command::DecideBranch { branch, taken: true },

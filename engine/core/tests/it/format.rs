@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use amends_core::event::*;
 use amends_core::machine::table::diagram;
-use amends_core::{ActionId, Direction, Incarnation, OperationId, SagaId, Timestamp, TransitionId};
+use amends_core::{
+    ActionId, Direction, Incarnation, OperationId, SagaId, Timestamp, TraceContext, TransitionId,
+};
 use expect_test::expect_file;
 use uuid::Uuid;
 
@@ -185,7 +187,15 @@ fn started(full: bool) -> JournalEvent {
         deadline: full.then(|| at(60)),
         owner: Incarnation(Uuid::from_u128(2)),
         trigger: full.then(trigger),
+        trace: None,
     })
+}
+
+fn traced() -> JournalEvent {
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let trace = TraceContext::parse(parent, Some("congo=t61rcWkgMzE"));
+    let JournalEvent::SagaStarted(started) = started(false) else { unreachable!("that is what it makes") };
+    JournalEvent::SagaStarted(SagaStarted { trace, ..started })
 }
 
 fn of_the_saga() -> Vec<JournalEvent> {
@@ -200,6 +210,7 @@ fn of_the_saga() -> Vec<JournalEvent> {
     vec![
         started(true),
         started(false),
+        traced(),
         JournalEvent::Claimed { incarnation: Incarnation(Uuid::from_u128(2)) },
         JournalEvent::BranchDecided { branch: "gift".into(), taken: true },
         JournalEvent::TurnedBack { reason: TurnReason::Deadline },
@@ -227,8 +238,27 @@ fn of_attempts() -> Vec<JournalEvent> {
     let manual = ActionId { step: "auth".into(), direction: Direction::Manual(Uuid::from_u128(5)) };
     let retry = || Next::Retry { at: at(2) };
     vec![
-        JournalEvent::Started { action: a(), attempt: 1, cause: StartCause::Ready, input: Some(json("{}")) },
-        JournalEvent::Started { action: manual, attempt: 2, cause: StartCause::Retry, input: None },
+        JournalEvent::Started {
+            action: a(),
+            attempt: 1,
+            cause: StartCause::Ready,
+            input: Some(json("{}")),
+            expected: None,
+        },
+        JournalEvent::Started {
+            action: manual,
+            attempt: 2,
+            cause: StartCause::Retry,
+            input: None,
+            expected: None,
+        },
+        JournalEvent::Started {
+            action: ActionId::compensation("auth"),
+            attempt: 1,
+            cause: StartCause::Ready,
+            input: None,
+            expected: Some(json(r#"{"version": 3}"#)),
+        },
         JournalEvent::Withdrawn { action: a(), attempt: 1 },
         JournalEvent::Succeeded { action: a(), attempt: Some(1), output: value(r#"{"id": 1.0}"#) },
         JournalEvent::Succeeded {

@@ -535,7 +535,9 @@ fn honest(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
     let Agenda { tasks, wake, .. } = agenda(plan, state, now);
     for task in &tasks {
         let command = match task {
-            Task::Start { action, .. } => Command::Begin { action: action.clone(), input: None },
+            Task::Start { action, .. } => {
+                Command::Begin { action: action.clone(), input: None, expected: None }
+            }
             Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
             Task::Decide { branch } => {
                 let fails = Command::ConditionFailed {

@@ -85,7 +85,9 @@ fn moves(trial: &Trial, detail: u32, line: usize) -> Vec<(u32, Move)> {
                 action: action.clone(),
                 failure: failure(FailureKind::Persistent, "input", &[]),
             },
-            Task::Start { action, .. } => Command::Begin { action: action.clone(), input: None },
+            Task::Start { action, .. } => {
+                Command::Begin { action: action.clone(), input: None, expected: None }
+            }
             Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
             Task::Decide { branch } if detail.is_multiple_of(16) => Command::ConditionFailed {
                 branch: branch.clone(),
@@ -118,7 +120,7 @@ fn moves(trial: &Trial, detail: u32, line: usize) -> Vec<(u32, Move)> {
             moves.push((1, obey(found(&action, 1, a.attempts, detail / 16))));
         }
         if detail.is_multiple_of(8) {
-            moves.push((1, obey(Command::Begin { action: action.clone(), input: None })));
+            moves.push((1, obey(Command::Begin { action: action.clone(), input: None, expected: None })));
             moves.push((1, obey(Command::BeginQuery { action: action.clone() })));
             moves.extend(asked_for(action, line, detail, trial.now).map(|command| (1, obey(command))));
         }
@@ -320,7 +322,9 @@ fn well(trial: &Trial, line: usize) -> Option<Command> {
     }
     for task in agenda(&trial.plan, &trial.state, trial.now).tasks {
         match task {
-            Task::Start { action, .. } => return Some(Command::Begin { action, input: None }),
+            Task::Start { action, .. } => {
+                return Some(Command::Begin { action, input: None, expected: None });
+            }
             Task::Query { action, .. } => return Some(Command::BeginQuery { action }),
             Task::Decide { branch } => {
                 return Some(Command::DecideBranch { branch, taken: line.is_multiple_of(2) });

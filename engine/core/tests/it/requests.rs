@@ -851,3 +851,59 @@ fn what_was_noted_on_an_item_goes_with_it() {
     "#]],
     );
 }
+
+/// `a` was compensated at what its author expects; it moved, and a person decides over both.
+#[test]
+fn a_compensation_expects_what_its_first_start_said_and_then_what_a_person_approved() {
+    check(
+        PLAN,
+        "run a\n begin b\n refuse b\n begin undo:a expects:{\"version\":1}\n withdraw undo:a\n begin undo:a expects:9\n stale undo:a\n approve undo:a op1\n begin undo:a expects:9\n ok undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     b#1 started (Ready)
+            0s     b#1 refused: "no" → reject
+            0s     turned back: b refused
+            0s     undo:a#1 started (Ready), expects {"version":1}
+            0s     undo:a#1 withdrawn
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 is stale: expected {"version":1}, found {}
+            0s     a/compensation approved by bob
+            0s     answered op1, Approve: accepted
+            0s     undo:a#2 started (Ready)
+            0s     undo:a#2 succeeded: "Undone"
+            0s     compensated
+            = COMPENSATED (b refused)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+              b: TERMINAL_REJECTED none
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_request_expects_stands_against_the_author_and_a_forward_action_expects_nothing() {
+    check(
+        PAST,
+        "begin a expects:9\n ok a\n run p\n compensate m1:a op1 by-policy\n begin m1:a expects:9\n stale m1:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op1, Compensate: accepted
+            0s     m1:a#1 started (Ready)
+            0s     m1:a#1 is stale: expected 1, found {}
+            = RUNNING
+              a: SUCCEEDED applied · m1:a QUARANTINED none
+              p: SUCCEEDED applied
+              r: READY none
+              do: start r#1 in lane first, until 86400s
+              wake: 86400s for deadline of r
+              queues: r since 0s
+              desk: m1:a on approval, stale since 0s, attempts 1, effect none
+        "#]],
+    );
+}

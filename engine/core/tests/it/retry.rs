@@ -235,7 +235,7 @@ fn g02_delays_stay_within_their_bound_for_every_attempt_of_a_long_outage() {
     let mut trial = Trial::new(plan, 1);
     let action = ActionId::forward("a");
     for attempt in 1..200 {
-        trial.obey(Command::Begin { action: action.clone(), input: None }).unwrap();
+        trial.obey(Command::Begin { action: action.clone(), input: None, expected: None }).unwrap();
         let answer = Attempted::Transient(failure(FailureKind::Transient, "busy", &[]));
         let events =
             trial.obey(Command::Answer { action: action.clone(), attempt: Some(attempt), answer }).unwrap();

@@ -74,6 +74,7 @@ impl Trial {
             occurred_at: None,
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
+            trace: None,
         };
         let now = story::BIRTH;
         let (state, events) = start(&plan, begin, now);
@@ -280,7 +281,11 @@ impl Trial {
             .unwrap_or_else(|| known.map_or(0, |a| a.attempts));
         let query = known.map_or(0, |a| a.queries);
         match verb {
-            "begin" => Command::Begin { action, input: args.get(1).map(|text| json(text)) },
+            "begin" => {
+                let given = |what: &str| args[1..].iter().find_map(|text| text.strip_prefix(what)).map(json);
+                let input = args.get(1).filter(|text| !text.starts_with("expects:")).map(|text| json(text));
+                Command::Begin { action, input, expected: given("expects:") }
+            }
             "withdraw" => Command::Withdraw { action, attempt },
             "input-fails" => {
                 Command::InputFailed { action, failure: failure(FailureKind::Persistent, "input", &[]) }

@@ -43,9 +43,10 @@ pub(crate) fn fact(event: &JournalEvent) -> String {
         JournalEvent::MarkedLate {} => "late".into(),
         JournalEvent::Completed {} => "completed".into(),
         JournalEvent::Compensated {} => "compensated".into(),
-        JournalEvent::Started { action, attempt, cause, input } => {
+        JournalEvent::Started { action, attempt, cause, input, expected } => {
             let with = input.as_ref().map(|input| format!(" with {input}")).unwrap_or_default();
-            format!("{}#{attempt} started ({cause:?}){with}", name(action))
+            let expects = expected.as_ref().map(|state| format!(", expects {state}")).unwrap_or_default();
+            format!("{}#{attempt} started ({cause:?}){with}{expects}", name(action))
         }
         JournalEvent::Withdrawn { action, attempt } => format!("{}#{attempt} withdrawn", name(action)),
         JournalEvent::Succeeded { action, attempt, output } => {

@@ -13,7 +13,7 @@ use amends_core::plan::{
 };
 
 use super::context::StepContext;
-use super::erase::{self, Ask, Typed, Undoing};
+use super::erase::{Ask, Typed, Undoing};
 use super::error::StepError;
 use super::gives::Gives;
 use super::handle::{Handle, Origin};
@@ -153,11 +153,9 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         S::UndoSettle: SettlesUndo<S>,
         H: Gives<S::Input>,
     {
-        let undoing =
-            Undoing { compensate: erase::compensate::<S>, ask: <S::UndoSettle as SettlesUndo<S>>::ask_undo };
         let declared = Declared {
             undo: Some(UndoPlan { settle: S::UndoSettle::SETTLE, in_doubt: S::IN_DOUBT }),
-            undoing: Some(undoing),
+            undoing: Some(Undoing::new()),
             ..Declared::effect(StepKind::Compensated)
         };
         self.add(name, step, input, declared)

@@ -24,6 +24,10 @@ pub struct Classified {
 }
 
 impl Classified {
+    pub(crate) fn new(class: Class, problem: Problem) -> Self {
+        Self { class, problem }
+    }
+
     /// The class it was given.
     pub fn class(&self) -> Class {
         self.class

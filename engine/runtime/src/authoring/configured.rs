@@ -6,6 +6,7 @@ use amends_core::plan::{Contract, InDoubt};
 
 use super::context::StepContext;
 use super::error::{CompensationError, Finding, Forward, QueryError, StepError, Undo, UndoFinding};
+use super::precondition::{Precondition, Preview};
 use super::step::{Compensate, Reconcile, ReconcileCompensation, Step};
 
 /// What can be set where a step is used. Policy *names* are part of the digest, numbers are not.
@@ -90,6 +91,19 @@ impl<S: Compensate> Compensate for Configured<S> {
         forward: Forward<S::Output>,
     ) -> Result<Undo, CompensationError> {
         self.step.compensate(cx, input, forward).await
+    }
+
+    fn expected(&self, forward: &Forward<S::Output>) -> Option<Precondition> {
+        self.step.expected(forward)
+    }
+
+    async fn dry_run(
+        &self,
+        cx: &StepContext,
+        input: S::Input,
+        forward: Forward<S::Output>,
+    ) -> Result<Preview, QueryError> {
+        self.step.dry_run(cx, input, forward).await
     }
 }
 

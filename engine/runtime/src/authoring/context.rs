@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends_core::{RequestId, SagaId, Timestamp};
+use amends_core::{Json, RequestId, SagaId, Timestamp, TraceContext};
 use tokio_util::sync::CancellationToken;
 
+use super::error::CompensationError;
+use super::payload::Payload;
+use super::precondition::Precondition;
 use crate::ports::Clock;
 
 /// What an attempt, a compensation or a query knows about itself. Cheap to clone.
@@ -19,6 +22,8 @@ struct Inner {
     forward_request_id: RequestId,
     attempt: u32,
     fence_through: Option<u32>,
+    expected: Option<Precondition>,
+    trace: Option<TraceContext>,
     deadline: Timestamp,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
@@ -39,6 +44,10 @@ pub struct ContextParts {
     pub attempt: u32,
     /// For a query: fence attempts up to this one.
     pub fence_through: Option<u32>,
+    /// For a compensation: what it expects to find.
+    pub expected: Option<Precondition>,
+    /// The trace that the saga belongs to.
+    pub trace: Option<TraceContext>,
     /// When the attempt times out.
     pub deadline: Timestamp,
     /// The engine's clock.
@@ -57,6 +66,8 @@ impl StepContext {
             forward_request_id,
             attempt,
             fence_through,
+            expected,
+            trace,
             deadline,
             clock,
             stop,
@@ -68,6 +79,8 @@ impl StepContext {
             forward_request_id,
             attempt,
             fence_through,
+            expected,
+            trace,
             deadline,
             clock,
             stop,
@@ -105,6 +118,30 @@ impl StepContext {
     /// them can take effect any more. Answer `Finding::Fenced { through }` once that is so.
     pub fn fence_through(&self) -> Option<u32> {
         self.0.fence_through
+    }
+
+    /// In a compensation and its queries: the state and version that it expects to find. What
+    /// [`Compensate::expected`](super::Compensate::expected) said before the first attempt, or what a person's
+    /// request or approval says instead; none if nobody said anything.
+    pub fn expected(&self) -> Option<&Precondition> {
+        self.0.expected.as_ref()
+    }
+
+    /// Compares the state that the participant is in with what is expected. Call it where the effect is undone, in
+    /// the same transaction. Nothing expected: anything will do.
+    ///
+    /// # Errors
+    /// [`CompensationError::Stale`] when it moved, key order and white space of its JSON aside.
+    pub fn check_expected<T: Payload>(&self, found: &T) -> Result<(), CompensationError> {
+        let Some(expected) = self.expected() else { return Ok(()) };
+        let met = Json::encode(found).is_ok_and(|found| expected.is_met_by(&found));
+        if met { Ok(()) } else { Err(CompensationError::stale(found)) }
+    }
+
+    /// The trace that the saga belongs to, as its start gave it: the same in every attempt, query and compensation,
+    /// after a crash too. Send it on as `traceparent` and `tracestate`.
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.0.trace.as_ref()
     }
 
     /// How long this attempt has left before it times out: what adapters forward to participants.

@@ -1,13 +1,16 @@
 //! From typed answers to what the journal keeps. "Cannot store the result" never becomes "the step failed".
 
+use std::time::Duration;
+
 use amends_core::Json;
 use amends_core::admission::{self, Limits, Reason, Refused};
 use amends_core::event::{Failure, FailureKind, Finding as Found, Omitted, Recorded};
 use amends_core::machine::Attempted;
 use sha2::{Digest as _, Sha256};
 
-use super::error::{CompensationError, Finding, QueryError, StepError, Undo, UndoFinding};
+use super::error::{CompensationError, Finding, Problem, QueryError, StepError, Undo, UndoFinding, WAIT_MAX};
 use super::payload::Payload;
+use super::precondition::Preview;
 
 /// The largest payload that is kept, in bytes of JSON text.
 pub const PAYLOAD_BYTES_MAX: usize = Limits::DEFAULT.bytes_max;
@@ -42,7 +45,7 @@ pub(crate) fn unwritable(error: &serde_json::Error) -> Refused {
     Refused::whole(Reason::Unwritable { reason: error.to_string() })
 }
 
-fn omitted(reason: String, text: &str) -> Omitted {
+pub(crate) fn omitted(reason: String, text: &str) -> Omitted {
     let digest = Sha256::digest(text.as_bytes());
     let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Omitted { reason, digest: Some(hex), size: text.len() as u64 }
@@ -51,7 +54,7 @@ fn omitted(reason: String, text: &str) -> Omitted {
 pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>) -> Attempted {
     match answer {
         Ok(output) => Attempted::Succeeded(recorded(&output)),
-        Err(StepError::Accepted) => Attempted::Accepted { wait: None },
+        Err(StepError::Accepted { wait }) => accepted(wait),
         Err(StepError::Transient(problem)) => Attempted::Transient(problem.failure(FailureKind::Transient)),
         Err(StepError::Persistent(problem)) => {
             Attempted::Persistent(problem.failure(FailureKind::Persistent))
@@ -64,10 +67,14 @@ pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>)
     }
 }
 
+fn accepted(wait: Option<Duration>) -> Attempted {
+    Attempted::Accepted { wait: wait.map(|wait| wait.min(WAIT_MAX)) }
+}
+
 pub(crate) fn undone(answer: Result<Undo, CompensationError>) -> Attempted {
     match answer {
         Ok(undo) => Attempted::Succeeded(undo_recorded(undo)),
-        Err(CompensationError::Accepted) => Attempted::Accepted { wait: None },
+        Err(CompensationError::Accepted { wait }) => accepted(wait),
         Err(CompensationError::Transient(problem)) => {
             Attempted::Transient(problem.failure(FailureKind::Transient))
         }
@@ -121,6 +128,18 @@ pub(crate) fn undo_found(answer: Result<UndoFinding, QueryError>) -> Result<Foun
         UndoFinding::InProgress => Found::InProgress,
         UndoFinding::Unclear(report) => Found::Unclear { report: super::error::bounded(report) },
     })
+}
+
+/// What a dry run showed, if it can be kept.
+pub(crate) fn previewed(answer: Result<Preview, QueryError>) -> Result<Preview, Failure> {
+    let preview = answer.map_err(|QueryError(problem)| problem.failure(FailureKind::Unknown))?;
+    match preview.refused() {
+        None => Ok(preview),
+        Some(refused) => {
+            let message = format!("what was found cannot be kept: {refused}");
+            Err(Problem::new("unwritable-state", message).failure(FailureKind::Persistent))
+        }
+    }
 }
 
 #[cfg(test)]

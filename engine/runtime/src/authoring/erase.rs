@@ -12,27 +12,47 @@ use super::error::{Forward, Problem, QueryError, UndoFinding};
 use super::gives::Gives;
 use super::node::{BoxFuture, ForwardOutcome, InputProblem, Node, Prepared, Values, caught};
 use super::payload::Payload;
-use super::step::{Asked, Compensate, Step};
+use super::precondition::{Precondition, Preview};
+use super::step::{Asked, Compensate, SettlesUndo, Step};
 
 pub(crate) type Ask<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Asked<S>>;
 type AskUndo<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Result<UndoFinding, QueryError>>;
 type Undo<S> =
     fn(Arc<S>, StepContext, <S as Step>::Input, Forward<<S as Step>::Output>) -> BoxFuture<Attempted>;
 
+type Expect<S> = fn(&S, &Forward<<S as Step>::Output>) -> Option<Precondition>;
+type DryRun<S> = fn(
+    Arc<S>,
+    StepContext,
+    <S as Step>::Input,
+    Forward<<S as Step>::Output>,
+) -> BoxFuture<Result<Preview, Failure>>;
+
 /// How a step is compensated, as functions that only a compensated step has.
 pub(crate) struct Undoing<S: Step> {
-    pub(crate) compensate: Undo<S>,
-    pub(crate) ask: AskUndo<S>,
+    compensate: Undo<S>,
+    ask: AskUndo<S>,
+    expected: Expect<S>,
+    dry_run: DryRun<S>,
 }
 
-/// The compensation of a typed step.
-pub(crate) fn compensate<S: Compensate>(
-    step: Arc<S>,
-    cx: StepContext,
-    input: S::Input,
-    forward: Forward<S::Output>,
-) -> BoxFuture<Attempted> {
-    Box::pin(async move { encode::undone(step.compensate(&cx, input, forward).await) })
+impl<S: Compensate> Undoing<S>
+where
+    S::UndoSettle: SettlesUndo<S>,
+{
+    /// The compensation of a typed step.
+    pub(crate) fn new() -> Self {
+        Self {
+            compensate: |step, cx, input, forward| {
+                Box::pin(async move { encode::undone(step.compensate(&cx, input, forward).await) })
+            },
+            ask: <S::UndoSettle as SettlesUndo<S>>::ask_undo,
+            expected: S::expected,
+            dry_run: |step, cx, input, forward| {
+                Box::pin(async move { encode::previewed(step.dry_run(&cx, input, forward).await) })
+            },
+        }
+    }
 }
 
 pub(crate) struct Typed<S: Step> {
@@ -80,11 +100,31 @@ impl<S: Step> Node for Typed<S> {
 
     fn compensate(&self, cx: StepContext, input: Prepared, forward: ForwardOutcome) -> BoxFuture<Attempted> {
         let Some(undo) = &self.undo else {
-            let problem = Problem::new("no-compensation", "the step declares no compensation");
-            let failure = problem.failure(FailureKind::Persistent);
-            return Box::pin(std::future::ready(Attempted::Persistent(failure)));
+            return Box::pin(std::future::ready(Attempted::Persistent(no_compensation())));
         };
         (undo.compensate)(self.step.clone(), cx, Self::typed(input), told(forward))
+    }
+
+    fn expected(&self, forward: ForwardOutcome) -> Result<Option<Json>, InputProblem> {
+        let Some(undo) = &self.undo else { return Ok(None) };
+        let expected = caught("the function that says what the compensation expects", || {
+            Ok((undo.expected)(&self.step, &told(forward)))
+        })?;
+        let refused =
+            |refused| InputProblem { reason: format!("what is expected cannot be kept: {refused}") };
+        expected.map(|expected| expected.kept().map_err(refused)).transpose()
+    }
+
+    fn dry_run(
+        &self,
+        cx: StepContext,
+        input: Prepared,
+        forward: ForwardOutcome,
+    ) -> BoxFuture<Result<Preview, Failure>> {
+        let Some(undo) = &self.undo else {
+            return Box::pin(std::future::ready(Err(no_compensation())));
+        };
+        (undo.dry_run)(self.step.clone(), cx, Self::typed(input), told(forward))
     }
 
     fn reconcile(&self, cx: StepContext, input: Prepared) -> BoxFuture<Result<Finding, Failure>> {
@@ -98,8 +138,7 @@ impl<S: Step> Node for Typed<S> {
         input: Prepared,
     ) -> BoxFuture<Result<Finding, Failure>> {
         let Some(undo) = &self.undo else {
-            let problem = Problem::new("no-compensation", "the step declares no compensation");
-            return Box::pin(std::future::ready(Err(problem.failure(FailureKind::Persistent))));
+            return Box::pin(std::future::ready(Err(no_compensation())));
         };
         let asked = (undo.ask)(self.step.clone(), cx, Self::typed(input));
         Box::pin(async move { encode::undo_found(asked.await) })
@@ -111,15 +150,23 @@ impl<S: Step> Node for Typed<S> {
     }
 }
 
+fn no_compensation() -> Failure {
+    let problem = Problem::new("no-compensation", "the step declares no compensation");
+    problem.failure(FailureKind::Persistent)
+}
+
 /// The forward outcome, typed. A result that does not decode any more is told as unrecorded: the effect still
 /// has to be undone.
 fn told<T: Payload>(forward: ForwardOutcome) -> Forward<T> {
     match forward {
         ForwardOutcome::Completed(Recorded::Value(json)) => match json.decode() {
             Ok(output) => Forward::Completed(output),
-            Err(error) => Forward::Unrecorded(format!("not a `{}`: {error}", T::schema())),
+            Err(error) => {
+                let reason = format!("not a `{}`: {error}", T::schema());
+                Forward::Unrecorded(encode::omitted(reason, json.text()))
+            }
         },
-        ForwardOutcome::Completed(Recorded::Omitted(omitted)) => Forward::Unrecorded(omitted.reason),
+        ForwardOutcome::Completed(Recorded::Omitted(omitted)) => Forward::Unrecorded(omitted),
         ForwardOutcome::Partial(output) => {
             let output = output.as_ref().and_then(Recorded::value).and_then(|json| json.decode().ok());
             Forward::Partial(output)

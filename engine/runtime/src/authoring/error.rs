@@ -5,10 +5,12 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use amends_core::Json;
-use amends_core::event::{Failure, FailureKind};
+use amends_core::event::{Failure, FailureKind, Omitted};
+
+use super::payload::Payload;
 
 /// Wait hints beyond this are nonsense and count as this.
-const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Messages are cut here: they are for people.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
@@ -103,8 +105,12 @@ pub(crate) fn bounded(text: String) -> String {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError<R> {
-    /// The participant has taken it and will answer later.
-    Accepted,
+    /// The participant has taken it and will answer later: it is asked about, never sent again before the step
+    /// deadline.
+    Accepted {
+        /// Not to be asked about before so long; more than 24 hours count as 24 hours.
+        wait: Option<Duration>,
+    },
     /// Known **not** to have taken effect; may work later. Retried within the budget.
     Transient(Problem),
     /// Known not to have taken effect; will not heal by itself (credential, route, schema, code). Quarantined.
@@ -126,6 +132,12 @@ pub enum StepError<R> {
 }
 
 impl<R> StepError<R> {
+    /// The participant has taken it and will answer later; perhaps it said how long that takes:
+    /// `StepError::accepted(minutes(2))`, or `StepError::accepted(None)`.
+    pub fn accepted(wait: impl Into<Option<Duration>>) -> Self {
+        Self::Accepted { wait: wait.into() }
+    }
+
     /// Known not to have taken effect; may work later.
     pub fn transient(code: impl Into<String>, message: impl Display) -> Self {
         Self::Transient(Problem::new(code, message))
@@ -149,8 +161,12 @@ impl<R> StepError<R> {
 /// *quarantine* (persistent, or out of attempts) or on the *reconciliation* desk (unknown).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompensationError {
-    /// The participant has taken it and will answer later.
-    Accepted,
+    /// The participant has taken it and will answer later: it is asked about, never sent again before the deadline
+    /// of its policy.
+    Accepted {
+        /// Not to be asked about before so long; more than 24 hours count as 24 hours.
+        wait: Option<Duration>,
+    },
     /// Known not to have taken effect; may work later.
     Transient(Problem),
     /// Known not to have taken effect; will not heal by itself.
@@ -159,7 +175,8 @@ pub enum CompensationError {
     Unknown(Problem),
     /// The participant holds this request id with other parameters.
     Mismatch(Problem),
-    /// The state that the compensation expected has moved; what was found instead.
+    /// The state that the compensation expected has moved; what was found instead. Nothing took effect; a person
+    /// finds it on the approval desk, with both.
     Stale {
         /// What was found.
         found: Json,
@@ -167,6 +184,21 @@ pub enum CompensationError {
 }
 
 impl CompensationError {
+    /// The participant has taken it and will answer later; perhaps it said how long that takes.
+    pub fn accepted(wait: impl Into<Option<Duration>>) -> Self {
+        Self::Accepted { wait: wait.into() }
+    }
+
+    /// The state that the compensation expected has moved; what was found instead, in the shape of
+    /// [`Compensate::expected`](super::Compensate::expected): a person who approves it all the same makes it what
+    /// the next attempt expects.
+    pub fn stale<T: Payload>(found: &T) -> Self {
+        match Json::encode(found) {
+            Ok(found) => Self::Stale { found },
+            Err(error) => Self::persistent("unwritable-state", error),
+        }
+    }
+
     /// Known not to have taken effect; may work later.
     pub fn transient(code: impl Into<String>, message: impl Display) -> Self {
         Self::Transient(Problem::new(code, message))
@@ -250,8 +282,8 @@ pub enum Undo {
 pub enum Forward<T> {
     /// It succeeded with this result.
     Completed(T),
-    /// It succeeded, but its result could not be recorded, for this reason.
-    Unrecorded(String),
+    /// It succeeded, but its result could not be recorded: the reason, and digest and size where there was a text.
+    Unrecorded(Omitted),
     /// It took effect in part; the result, as far as there is one.
     Partial(Option<T>),
     /// Nobody knows whether it took effect: undo it if it did, and refuse it if it comes late.

@@ -13,7 +13,7 @@ use amends_core::plan::Source;
 use amends_core::state::Given;
 use amends_core::{Json, SagaPlan, SagaState};
 
-use super::{Gives, StepContext};
+use super::{Gives, Preview, StepContext};
 
 /// One boxed future per attempt erases the rest.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -118,6 +118,20 @@ pub trait Node: Send + Sync + 'static {
 
     /// One attempt of the compensation. Only for steps whose plan has one.
     fn compensate(&self, cx: StepContext, input: Prepared, forward: ForwardOutcome) -> BoxFuture<Attempted>;
+
+    /// The state and version that the compensation expects to find, as it is to be journalled.
+    ///
+    /// # Errors
+    /// When the author's function panicked, or what it says cannot be kept.
+    fn expected(&self, forward: ForwardOutcome) -> Result<Option<Json>, InputProblem>;
+
+    /// What the compensation would do, without doing it. Only for steps whose plan has one.
+    fn dry_run(
+        &self,
+        cx: StepContext,
+        input: Prepared,
+        forward: ForwardOutcome,
+    ) -> BoxFuture<Result<Preview, Failure>>;
 
     /// One query for the forward action. Only for steps that settle by query.
     fn reconcile(&self, cx: StepContext, input: Prepared) -> BoxFuture<Result<Finding, Failure>>;

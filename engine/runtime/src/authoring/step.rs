@@ -10,6 +10,7 @@ use super::context::StepContext;
 use super::error::{CompensationError, Finding, Forward, QueryError, StepError, Undo, UndoFinding};
 use super::node::BoxFuture;
 use super::payload::{Never, Payload};
+use super::precondition::{Precondition, Preview};
 
 /// One step of a workflow.
 ///
@@ -67,6 +68,36 @@ pub trait Compensate: Step {
         input: Self::Input,
         forward: Forward<Self::Output>,
     ) -> impl Future<Output = Result<Undo, CompensationError>> + Send;
+
+    /// The state and version that the compensation expects its participant to be in: none by default, and then
+    /// nothing is compared.
+    ///
+    /// A pure function. It is asked once, before the first attempt of the compensation, and what it says is
+    /// journalled with that start; every attempt and query reads it as [`StepContext::expected`]. Where a person's
+    /// request says what it expects, that stands instead. Only the participant knows its present state, so the
+    /// comparison belongs into `compensate`, in the participant's own transaction:
+    /// [`StepContext::check_expected`]. What moved goes to the approval desk as *stale*; once a person has
+    /// approved it, it starts with the state that was found as its expectation.
+    ///
+    /// A panic quarantines the compensation; nothing was sent.
+    fn expected(&self, forward: &Forward<Self::Output>) -> Option<Precondition> {
+        let _ = forward;
+        None
+    }
+
+    /// What the compensation would do, without doing it: the evidence for a person who considers one
+    /// (`Engine::dry_run`). It must have no effect, and gets the time of one query.
+    ///
+    /// By default a failure with the code `no-dry-run`.
+    fn dry_run(
+        &self,
+        cx: &StepContext,
+        input: Self::Input,
+        forward: Forward<Self::Output>,
+    ) -> impl Future<Output = Result<Preview, QueryError>> + Send {
+        let _ = (cx, input, forward);
+        std::future::ready(Err(QueryError::new("no-dry-run", "the step declares no dry run")))
+    }
 }
 
 /// A step whose outcome can be asked for by request id.

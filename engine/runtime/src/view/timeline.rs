@@ -165,6 +165,13 @@ fn of_action(event: &JournalEvent, at: Timestamp) -> String {
             let why = failure.as_ref().map(|failure| format!(" ({})", failure.code)).unwrap_or_default();
             format!("{}{why}: {}", name(action), then(next, at))
         }
+        JournalEvent::Accepted { action, attempt, next, .. } => {
+            format!("{} accepted by its participant (attempt {attempt}): {}", name(action), then(next, at))
+        }
+        JournalEvent::WentStale { action, attempt, expected, found } => {
+            let expected = expected.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            format!("{} stale (attempt {attempt}): expected {expected}, found {found}", name(action))
+        }
         other => word(other),
     }
 }

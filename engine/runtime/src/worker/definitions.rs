@@ -16,6 +16,14 @@ pub(crate) struct Registered {
     pub(crate) reference: DefinitionRef,
 }
 
+impl Registered {
+    /// It, as it was registered.
+    pub(crate) fn definition(&self) -> Definition {
+        let (nodes, conditions) = (self.nodes.clone(), self.conditions.clone());
+        Definition { plan: self.plan.clone(), nodes, conditions }
+    }
+}
+
 /// Every registered definition, by name and version.
 #[derive(Default)]
 pub(crate) struct Definitions {

@@ -326,11 +326,13 @@ impl Driver {
     }
 
     fn start(&mut self, request: StartRequest) {
-        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, reply } = request;
+        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, trace, reply } =
+            request;
         let at = self.now();
         let saga = SagaId(self.ids.next(at));
         let plan = definition.plan.clone();
-        let first = Start { saga, key: key.clone(), input, occurred_at, owner: self.incarnation, trigger };
+        let owner = self.incarnation;
+        let first = Start { saga, key: key.clone(), input, occurred_at, owner, trigger, trace };
         let begun = catch_unwind(AssertUnwindSafe(|| start(&plan, first, at)));
         let (state, events) = match begun {
             Ok(begun) => begun,

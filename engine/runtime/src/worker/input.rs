@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amends_core::agenda::DeskItem;
 use amends_core::event::{Answer, Failure, Finding, Trigger};
 use amends_core::machine::{Attempted, Command};
-use amends_core::{ActionId, Json, OperationId, SagaId, SagaState, Timestamp};
+use amends_core::{ActionId, Json, OperationId, SagaId, SagaState, Timestamp, TraceContext};
 use tokio::sync::oneshot;
 
 use super::definitions::Registered;
@@ -22,6 +22,7 @@ pub(crate) struct StartRequest {
     pub(crate) input_digest: [u8; 32],
     pub(crate) occurred_at: Option<Timestamp>,
     pub(crate) trigger: Option<Trigger>,
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) reply: oneshot::Sender<Result<Started, SagaStartError>>,
 }
 

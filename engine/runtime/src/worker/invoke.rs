@@ -14,7 +14,7 @@ use std::time::Duration;
 use amends_core::event::{Failure, FailureKind, Omitted, Recorded};
 use amends_core::machine::Attempted;
 use amends_core::state::{Action, Stage};
-use amends_core::{ActionId, SagaId, Timestamp};
+use amends_core::{ActionId, SagaId, Timestamp, TraceContext};
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use tracing::Instrument as _;
 
 use super::active::{Active, Flight, Send, Sent};
 use super::input::News;
-use crate::authoring::{ContextParts, ForwardOutcome, StepContext};
+use crate::authoring::{BoxFuture, ContextParts, ForwardOutcome, Precondition, Preview, StepContext};
 use crate::ports::Clock;
 
 /// The longest message kept with a failure, in bytes.
@@ -57,6 +57,7 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
         direction = if forward { "forward" } else { "compensation" },
         attempt = cx.attempt(),
         query = matches!(what, Sent::Query { .. }),
+        trace = active.state.trace.as_ref().map(TraceContext::trace_id),
     );
     let node = active.definition.nodes[ix.0].clone();
     let report = Report { news: wires.news.clone(), call: Some((active.state.id, action.clone(), what)) };
@@ -105,12 +106,10 @@ fn context(
 ) -> StepContext {
     let state = &active.state;
     let request_id = action.request_id(state.id);
+    let at = state.action(&active.definition.plan, action);
     let (attempt, fence_through) = match what {
         Sent::Attempt(attempt) => (attempt, None),
-        Sent::Query { fence_through, .. } => {
-            let made = state.action(&active.definition.plan, action).map_or(0, |action| action.attempts);
-            (made, fence_through)
-        }
+        Sent::Query { fence_through, .. } => (at.map_or(0, |action| action.attempts), fence_through),
     };
     StepContext::new(ContextParts {
         saga: state.id,
@@ -123,6 +122,8 @@ fn context(
         },
         attempt,
         fence_through,
+        expected: at.and_then(|action| action.expected.clone()).map(Precondition::recorded),
+        trace: state.trace.clone(),
         deadline,
         clock: wires.clock.clone(),
         stop: stop.clone(),
@@ -130,7 +131,7 @@ fn context(
 }
 
 /// What a compensation is told of its forward action.
-fn forward_outcome(forward: &Action) -> ForwardOutcome {
+pub(crate) fn forward_outcome(forward: &Action) -> ForwardOutcome {
     match forward.stage {
         Stage::Succeeded => ForwardOutcome::Completed(forward.output.clone().unwrap_or_else(|| {
             let reason = "not supplied".to_owned();
@@ -182,6 +183,16 @@ async fn within<T>(call: impl Future<Output = T>, clock: &dyn Clock, deadline: T
         answer = AssertUnwindSafe(call).catch_unwind() => answer.map_err(|panic| Lost::Panic(panic_text(&*panic))),
         () = clock.sleep_until(deadline) => Err(Lost::Timeout),
     }
+}
+
+/// Awaits a dry run for at most so long: a timeout and a panic are failures of it, and nothing more.
+pub(crate) async fn previewed(
+    call: BoxFuture<Result<Preview, Failure>>,
+    clock: &dyn Clock,
+    timeout: Duration,
+) -> Result<Preview, Failure> {
+    let answer = within(call, clock, clock.now() + timeout).await;
+    answer.unwrap_or_else(|lost| Err(lost.failure(timeout)))
 }
 
 /// What a panic said, as far as it can be known, shortened for the journal.

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use amends_core::agenda::{Task, Wake, tasks};
 use amends_core::event::{Failure, FailureKind};
 use amends_core::machine::{Command, advance};
-use amends_core::{ActionId, JournalEvent, Rejected, SagaId, Timestamp};
+use amends_core::{ActionId, JournalEvent, Json, Rejected, SagaId, Timestamp};
 
 use super::active::{Active, Effects, Input, Reply, Send, Sent};
 use super::announce::{self, Notice};
+use super::invoke::forward_outcome;
 use super::permits::Permits;
 use super::rows::DeskChange;
 use crate::authoring::{InputProblem, Prepared, Values, evaluate};
@@ -201,13 +202,19 @@ impl Decided {
             return false;
         }
         active.permits += 1;
-        let moved = match (prepare(active, action), what) {
-            (Ok(input), Sent::Attempt(_)) => {
-                let begin = Command::Begin { action: action.clone(), input: input.shaped.clone() };
+        let prepared = match what {
+            Sent::Attempt(_) => {
+                prepare(active, action).and_then(|input| Ok((input, expected(active, action)?)))
+            }
+            Sent::Query { .. } => prepare(active, action).map(|input| (input, None)),
+        };
+        let moved = match (prepared, what) {
+            (Ok((input, expected)), Sent::Attempt(_)) => {
+                let begin = Command::Begin { action: action.clone(), input: input.shaped.clone(), expected };
                 let began = self.decide(active, begin).unwrap_or(false);
                 return self.keep_or_give_back(active, bench, began, action, what, input);
             }
-            (Ok(input), Sent::Query { .. }) => {
+            (Ok((input, _)), Sent::Query { .. }) => {
                 let began =
                     self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
                 return self.keep_or_give_back(active, bench, began, action, what, input);
@@ -257,6 +264,18 @@ fn prepare(active: &Active, action: &ActionId) -> Result<Prepared, InputProblem>
     let ix = plan.find(&action.step).expect("the agenda names actions of its own plan");
     let values = Values { plan, state: &active.state };
     active.definition.nodes[ix.0].prepare(values, active.state.step(ix).shaped.as_ref())
+}
+
+/// What the author says that a compensation expects to find: asked once, and then recorded.
+fn expected(active: &Active, action: &ActionId) -> Result<Option<Json>, InputProblem> {
+    let plan = &active.definition.plan;
+    let ix = plan.find(&action.step).expect("the agenda names actions of its own plan");
+    match active.state.action(plan, action) {
+        Some(undo) if undo.may_yet_expect(action) => {
+            active.definition.nodes[ix.0].expected(forward_outcome(&active.state.step(ix).forward))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Evaluates the author's condition.

@@ -77,6 +77,9 @@ impl Step for Charge {
             "transient" => "x".parse::<u32>().map(drop).transient()?,
             "persistent" => "x".parse::<u32>().map(drop).persistent()?,
             "unknown" => "x".parse::<u32>().map(drop).unknown()?,
+            "taken" => return Err(StepError::accepted(None)),
+            "taken for a minute" => return Err(StepError::accepted(minutes(1))),
+            "taken for a year" => return Err(StepError::accepted(hours(365 * 24))),
             "in part" => return Err(StepError::Partial(Json::encode("a\0b").ok())),
             code => call(code)
                 .refuse_if(|error| (error.0 == "insufficient_funds").then_some(Declined::InsufficientFunds))?
@@ -100,13 +103,18 @@ impl Compensate for Charge {
                 return Err(CompensationError::persistent("mixed-up", charged));
             }
             Forward::Completed(_) => {}
-            Forward::Unrecorded(reason) => return Err(CompensationError::unknown("unrecorded", reason)),
+            Forward::Unrecorded(Omitted { reason, digest, size }) => {
+                let digest = digest.unwrap_or_default();
+                let known = format!("{reason}: {size} bytes, {}", &digest[..digest.len().min(8)]);
+                return Err(CompensationError::unknown("unrecorded", known));
+            }
             Forward::Partial(part) => {
                 return Err(CompensationError::transient("partial", part.unwrap_or_default()));
             }
             Forward::InDoubt => return Ok(Undo::NothingToUndo),
         }
         match input.as_str() {
+            "taken for a minute" => return Err(CompensationError::accepted(minutes(1))),
             "transient" => "x".parse::<u32>().map(drop).transient()?,
             code => call(code).classify(&rules(), "refund")?,
         }
@@ -158,6 +166,8 @@ fn context() -> StepContext {
         forward_request_id: request_id,
         attempt: 1,
         fence_through: None,
+        expected: None,
+        trace: None,
         deadline: Timestamp(0),
         clock: Arc::new(SystemClock::starting_at(Timestamp(0))),
         stop: Default::default(),
@@ -257,6 +267,21 @@ fn hints_that_are_no_time_at_all_are_ignored_and_endless_ones_bounded() {
 }
 
 #[test]
+fn an_acceptance_hands_its_hint_on_and_a_year_counts_as_a_day() {
+    let taken = |hint| Attempted::Accepted { wait: hint };
+    assert_eq!(run("taken"), taken(None));
+    assert_eq!(run("taken for a minute"), taken(Some(minutes(1))));
+    assert_eq!(run("taken for a year"), taken(Some(hours(24))));
+    assert_eq!(compensate("taken for a minute", ForwardOutcome::InDoubt), Attempted::Succeeded(nothing()));
+    let completed = completed("\"taken for a minute\"");
+    assert_eq!(compensate("taken for a minute", completed), taken(Some(minutes(1))));
+}
+
+fn nothing() -> Recorded {
+    Recorded::Value(Json::parse("\"NothingToUndo\"").expect("JSON"))
+}
+
+#[test]
 fn a_partial_output_that_may_not_be_kept_is_omitted() {
     let answer = run("in part");
     assert!(matches!(answer, Attempted::Partial(Some(Recorded::Omitted(_)))), "{answer:?}");
@@ -290,11 +315,11 @@ fn a_compensation_is_told_what_is_known_of_the_forward_action() {
     check(
         answers,
         expect![[r#"
-        persistent: Persistent mixed-up [other] rule=step classifier= hint=None
-        unknown: Unknown unrecorded [not a `text`: invalid type: integer `17`, expected a string at line 1 column 2] rule=step classifier= hint=None
-        transient: Transient partial [half] rule=step classifier= hint=None
-        transient: Transient partial [] rule=step classifier= hint=None
-        succeeded Value("NothingToUndo")"#]],
+            persistent: Persistent mixed-up [other] rule=step classifier= hint=None
+            unknown: Unknown unrecorded [not a `text`: invalid type: integer `17`, expected a string at line 1 column 2: 2 bytes, 4523540f] rule=step classifier= hint=None
+            transient: Transient partial [half] rule=step classifier= hint=None
+            transient: Transient partial [] rule=step classifier= hint=None
+            succeeded Value("NothingToUndo")"#]],
     );
 }
 

@@ -36,6 +36,7 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
         owner: Incarnation(Uuid::from_u128(2)),
         started_at: Timestamp(0),
         occurred_at: Timestamp(0),
+        trace: None,
         deadline: None,
         ended_at: None,
         at: Timestamp(0),

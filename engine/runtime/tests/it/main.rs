@@ -6,6 +6,7 @@ mod workflow;
 
 mod branches;
 mod calls;
+mod expected;
 mod happy;
 mod log;
 mod operators;
@@ -13,4 +14,5 @@ mod restart;
 mod settled;
 mod starts;
 mod store;
+mod trace;
 mod turning;

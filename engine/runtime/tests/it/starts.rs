@@ -78,7 +78,7 @@ async fn a_trigger_and_the_events_own_time_are_recorded() {
         event_version: None,
     };
     let occurred_at = Some(Timestamp(17));
-    let options = StartOptions { occurred_at, trigger: Some(trigger.clone()) };
+    let options = StartOptions { occurred_at, trigger: Some(trigger.clone()), trace: None };
     let saga = engine.start_json("w", "k", Json::parse("1").unwrap(), options).await.unwrap();
     let view = saga.view().await.unwrap();
     let JournalEvent::SagaStarted(started) = &view.journal()[0].events[0] else { panic!("the first fact") };

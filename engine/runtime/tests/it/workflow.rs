@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use amends::authoring::{
-    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, StepContext, Values,
+    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, Preview, StepContext, Values,
 };
 use amends::core::event::{Failure, FailureKind, Finding, Recorded};
 use amends::core::machine::{Attempted, Operation};
@@ -171,6 +171,19 @@ impl Node for Step {
         _forward: ForwardOutcome,
     ) -> BoxFuture<Attempted> {
         (self.undo)(cx)
+    }
+
+    fn expected(&self, _forward: ForwardOutcome) -> Result<Option<Json>, InputProblem> {
+        Ok(None)
+    }
+
+    fn dry_run(
+        &self,
+        _cx: StepContext,
+        _input: Prepared,
+        _forward: ForwardOutcome,
+    ) -> BoxFuture<Result<Preview, Failure>> {
+        Box::pin(async { Err(failure(FailureKind::Unknown, "no-dry-run")) })
     }
 
     fn reconcile(&self, cx: StepContext, _input: Prepared) -> BoxFuture<Result<Finding, Failure>> {

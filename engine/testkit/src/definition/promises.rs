@@ -82,13 +82,14 @@ mod tests {
             occurred_at: None,
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
+            trace: None,
         };
         let state = start(&plan, birth, Timestamp(0)).0;
         (plan, state)
     }
 
     fn started(action: ActionId) -> [JournalEvent; 1] {
-        [JournalEvent::Started { action, attempt: 1, cause: StartCause::Ready, input: None }]
+        [JournalEvent::Started { action, attempt: 1, cause: StartCause::Ready, input: None, expected: None }]
     }
 
     #[test]

@@ -76,6 +76,7 @@ impl<'a> Walk<'a> {
             occurred_at: None,
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
+            trace: None,
         };
         let (state, events) = start(self.plan, birth, now);
         let standing = Standing { way: 0, state, now, spent: Spent::default(), happened: Vec::new() };
@@ -199,7 +200,7 @@ impl<'a> Walk<'a> {
         tasks.into_iter().find_map(|task| match task {
             Task::Start { action, .. } => {
                 let input = self.is_shaped(&action).then(null);
-                Some(Command::Begin { action, input })
+                Some(Command::Begin { action, input, expected: None })
             }
             Task::Query { action, .. } => Some(Command::BeginQuery { action }),
             Task::Tick => Some(Command::Tick),

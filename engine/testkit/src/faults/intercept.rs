@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::authoring::{
-    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, StepContext, Values,
+    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, Preview, StepContext, Values,
 };
 use amends_core::Json;
 use amends_core::event::{Failure, FailureKind, Finding};
@@ -135,6 +135,19 @@ impl Node for Intercepted {
         let fault = self.meet(&cx, Call::Compensation);
         let inner = self.inner.clone();
         attempt(fault, Input::of(input), move |input| inner.compensate(cx.clone(), input, forward.clone()))
+    }
+
+    fn expected(&self, forward: ForwardOutcome) -> Result<Option<Json>, InputProblem> {
+        self.inner.expected(forward)
+    }
+
+    fn dry_run(
+        &self,
+        cx: StepContext,
+        input: Prepared,
+        forward: ForwardOutcome,
+    ) -> BoxFuture<Result<Preview, Failure>> {
+        self.inner.dry_run(cx, Input::of(input).once, forward)
     }
 
     fn reconcile(&self, cx: StepContext, input: Prepared) -> BoxFuture<Result<Finding, Failure>> {

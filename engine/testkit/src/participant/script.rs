@@ -25,6 +25,18 @@ pub enum CallPlan<R> {
     ApplyLate(Duration),
     /// It takes effect in part.
     Partial,
+    /// The participant takes it, and takes effect later.
+    Accept(Acceptance),
+}
+
+/// What a participant says and does that has taken a request and answers it later. Until then its queries say
+/// that it is in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// Not to be asked about before so long, if it says so.
+    pub hint: Option<Duration>,
+    /// It takes effect so much later.
+    pub after: Duration,
 }
 
 /// What happens to a compensation.
@@ -46,6 +58,8 @@ pub enum UndoPlan {
     LoseRequest,
     /// Nobody answers, and it undoes so much later.
     ApplyLate(Duration),
+    /// The participant takes it, and undoes later.
+    Accept(Acceptance),
 }
 
 /// What a query answers.

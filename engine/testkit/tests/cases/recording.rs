@@ -95,7 +95,7 @@ impl Compensate for Charge {
     ) -> Result<Undo, CompensationError> {
         self.ledger.took_effect(&"gateway".into(), cx);
         self.told.lock().expect("nobody panicked with it").push(match forward {
-            Forward::Unrecorded(reason) => reason,
+            Forward::Unrecorded(omitted) => format!("{}: {} bytes", omitted.reason, omitted.size),
             other => format!("{other:?}").chars().take(99).collect(),
         });
         Ok(Undo::Undone)

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use amends::prelude::*;
-use amends_core::ActionId;
-use amends_testkit::{CallPlan, Ledger, Participant, QueryPlan, UndoPlan, World, WorldSaga};
+use amends_core::{ActionId, JournalEvent};
+use amends_testkit::{Acceptance, CallPlan, Ledger, Participant, QueryPlan, UndoPlan, World, WorldSaga};
 
 use super::shop::keeps_answers;
 
@@ -110,4 +110,52 @@ fn g09_a_partial_effect_is_undone_by_its_own_compensation() {
     let saga = two.run();
     saga.assert_compensated();
     assert_eq!(two.effects(&saga), (1, 1));
+}
+
+/// When queries about an action were sent, in minutes since the saga's start.
+fn asked_at(saga: &WorldSaga<String>, action: &ActionId) -> Vec<u64> {
+    let view = saga.view();
+    let asked = view.journal().iter().filter(|row| {
+        let of_it = |event: &JournalEvent| matches!(event, JournalEvent::QueryStarted { action: of, .. } if of == action);
+        row.events.iter().any(of_it)
+    });
+    asked.map(|row| row.at.since(view.started_at).as_secs() / 60).collect()
+}
+
+#[test]
+fn an_accepted_call_is_not_asked_about_before_its_hint_and_not_sent_again() {
+    let mut two = two(true);
+    let acceptance = Acceptance { hint: Some(minutes(30)), after: minutes(20) };
+    two.first.on_call().next(CallPlan::Accept(acceptance));
+    let saga = two.run();
+    saga.assert_completed();
+    assert_eq!(asked_at(&saga, &ActionId::forward("first")), [30]);
+    assert_eq!((saga.attempts("first"), two.effects(&saga)), (1, (1, 0)));
+}
+
+#[test]
+fn an_accepted_call_without_a_hint_is_asked_about_until_it_is_answered() {
+    let mut two = two(true);
+    two.first.on_call().next(CallPlan::Accept(Acceptance { hint: None, after: minutes(20) }));
+    let saga = two.run();
+    saga.assert_completed();
+    let asked = asked_at(&saga, &ActionId::forward("first"));
+    assert!(asked.len() > 1 && asked[0] < 20, "{asked:?}");
+    assert!(
+        saga.view().timeline().contains("first found in progress (query 1)"),
+        "{}",
+        saga.view().timeline()
+    );
+    assert_eq!((saga.attempts("first"), two.effects(&saga)), (1, (1, 0)));
+}
+
+#[test]
+fn an_accepted_compensation_is_not_asked_about_before_its_hint() {
+    let mut two = two(true);
+    two.pivot.refuse_next("no".to_owned());
+    two.first.on_undo().next(UndoPlan::Accept(Acceptance { hint: Some(minutes(30)), after: minutes(20) }));
+    let saga = two.run();
+    saga.assert_compensated();
+    assert_eq!(asked_at(&saga, &ActionId::compensation("first")), [30]);
+    assert_eq!((two.first.on_undo().calls(), two.effects(&saga)), (1, (1, 1)));
 }

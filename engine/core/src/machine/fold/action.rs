@@ -87,7 +87,10 @@ fn action_of(event: &JournalEvent) -> &ActionId {
 
 fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> Folded {
     match event {
-        JournalEvent::Started { attempt, cause, .. } => {
+        JournalEvent::Started { attempt, cause, expected, .. } => {
+            if expected.is_some() {
+                action.expected.clone_from(expected);
+            }
             started(action, read, Running { attempt: *attempt, since: at, cause: *cause })
         }
         JournalEvent::Withdrawn { attempt, .. } => withdrawn(action, *attempt, at),
