@@ -19,6 +19,9 @@ use serde::de::DeserializeOwned;
 ///
 /// The tag is part of the workflow's digest: whoever changes what a payload means changes its tag and the
 /// workflow's version. A recorded output that no longer decodes sets its saga aside.
+///
+/// Ready are `()`, `bool`, text, whole numbers of 8 to 64 bits, and `Option`, `Vec` and tuples of payloads. Floats are not:
+/// money is never one, and JSON has no text for NaN or infinity. Wider numbers do not survive every reader of JSON.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be kept in the journal",
     label = "this type is not a `Payload`",
