@@ -4,6 +4,7 @@ mod builder;
 mod dry_run;
 mod errors;
 mod handle;
+mod orphans;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
 pub use handle::{Outcome, SagaHandle, Settled};
+pub use orphans::Stranded;
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
@@ -42,6 +44,8 @@ struct Inner {
     incarnation: Incarnation,
     definitions: Arc<Definitions>,
     clock: Arc<EngineClock>,
+    /// How often a saga that another node may have is looked at in the store; none where there are no others.
+    look_every: Option<Duration>,
     starts: mpsc::Sender<StartRequest>,
     requests: mpsc::Sender<Request>,
     stopped: Arc<std::sync::OnceLock<StopReason>>,
@@ -77,9 +81,9 @@ pub struct Drained {
 const DESK_MAX: u32 = 1_000;
 
 impl Engine {
-    /// Begins to put an engine together. One process, one engine, one store.
+    /// Begins to put an engine together, on a store of its own or as one of several nodes on a shared one.
     pub fn builder<S: Store>(store: Arc<S>) -> EngineBuilder {
-        EngineBuilder::new(store.clone(), store)
+        EngineBuilder::new(store)
     }
 
     /// Starts a saga.
@@ -281,7 +285,7 @@ impl Engine {
         if at_once {
             parts.iter().for_each(JoinHandle::abort);
         } else if parts.len() > 1 {
-            // The committer ends with the loop; recovery may be waiting for the store, and has nothing to finish.
+            // The committer ends with the loop; the others may be waiting for the store, and have nothing to finish.
             parts[1..].iter().for_each(JoinHandle::abort);
         }
         for part in &mut parts {
@@ -296,6 +300,7 @@ impl Engine {
         incarnation: Incarnation,
         definitions: Arc<Definitions>,
         clock: Arc<EngineClock>,
+        look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
         let Worker { starts, requests, stopped, parts } = worker;
@@ -305,15 +310,25 @@ impl Engine {
             incarnation,
             definitions,
             clock,
+            look_every,
             starts,
             requests,
             stopped,
-            parts: Mutex::new(parts.into()),
+            parts: Mutex::new(parts),
         }))
     }
 
     pub(crate) async fn ask(&self, request: Request) -> bool {
         self.0.requests.send(request).await.is_ok()
+    }
+
+    /// Returns when it is time to look into the store for what another node may have done; never, where there
+    /// are no others.
+    pub(crate) async fn next_look(&self) {
+        match self.0.look_every {
+            Some(wait) => self.0.clock.sleep_until(self.0.clock.now() + wait).await,
+            None => std::future::pending().await,
+        }
     }
 
     pub(crate) async fn row(

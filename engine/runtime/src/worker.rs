@@ -1,4 +1,4 @@
-//! The async shell around the pure machine, for one process.
+//! The async shell around the pure machine, for one node.
 //!
 //! # The protocol
 //!
@@ -10,6 +10,8 @@
 //!   process: attempts and queries are sent ([`invoke`]), callers are answered, the log is written.
 //! * A saga comes into memory by a start or through [`recovery`] (claim, load, replay), and continues through
 //!   the same code: a restart is nothing special.
+//! * Where nodes share the store, the [`heartbeat`] keeps this one in, [`membership`] looks after those that
+//!   are gone, and the [`lease`] is asked before anything is committed or sent.
 //! * [`permits`] bound what is under way, [`Limits`](crate::Limits) bound what is in memory. A start that
 //!   finds no room waits with its caller.
 //!
@@ -19,11 +21,14 @@
 //!   settles it.
 //! * *The store does not answer*: the same rows again until it does; attempts under way finish and their
 //!   answers wait; no new start is taken.
+//! * *This node was frozen*, or cannot reach the store for half a lease: it commits and sends nothing before it
+//!   has renewed; what was journalled as started and not sent is taken back.
 //! * *Another node took a saga*: the refused row is dropped with everything that hung on it, and the saga is
 //!   loaded anew if it is still ours.
 //! * *The store refuses the content of a row*, a journal cannot be read, or deciding a saga panics: that saga
 //!   is set aside with the reason, all others go on.
-//! * *The store dismissed this incarnation*: the engine stops and says so to everybody who asks.
+//! * *A claim's answer was lost*: the saga is owned here and not in memory; the sweep finds it.
+//! * *The store, or another node, dismissed this incarnation*: the engine stops and says so to everybody who asks.
 
 mod definitions;
 mod input;
@@ -34,6 +39,10 @@ mod standing;
 
 mod active;
 mod transition;
+
+mod heartbeat;
+mod lease;
+mod membership;
 
 mod committer;
 mod recovery;
@@ -46,17 +55,20 @@ mod time;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use amends_core::Incarnation;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::engine::{Limits, StopReason};
-use crate::ports::{Clock, Ids, SagaStore};
+use crate::ports::{Clock, Ids, NodeStore, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
 pub(crate) use input::{Operate, Request, StartRequest, Started, Until, Watched};
 pub(crate) use invoke::{forward_outcome, previewed};
+use lease::Lease;
+use membership::Membership;
 pub(crate) use recovery::fold;
 pub(crate) use rows::{kind_word, reason_text};
 pub(crate) use standing::on_desk;
@@ -65,10 +77,13 @@ pub(crate) use time::EngineClock;
 /// What a worker is made of.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn SagaStore>,
+    pub(crate) nodes: Arc<dyn NodeStore>,
     pub(crate) incarnation: Incarnation,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<EngineClock>,
+    /// What the clock's [`elapsed`](crate::ports::Clock::elapsed) showed when the incarnation was about to join.
+    pub(crate) joined: Duration,
     pub(crate) ids: Arc<dyn Ids>,
 }
 
@@ -78,8 +93,8 @@ pub(crate) struct Worker {
     pub(crate) requests: mpsc::Sender<Request>,
     /// Set once it has stopped.
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
-    /// Its parts: the loop, the committer, the recovery.
-    pub(crate) parts: [JoinHandle<()>; 3],
+    /// Its parts, the loop first.
+    pub(crate) parts: Vec<JoinHandle<()>>,
 }
 
 /// The most commands of people that wait; more wait with their callers.
@@ -87,17 +102,29 @@ const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts { store, incarnation, definitions, limits, clock, ids } = parts;
+    let Parts { store, nodes, incarnation, definitions, limits, clock, joined, ids } = parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
     let (commits, commits_inlet) = mpsc::unbounded_channel();
     let (errands, errands_inlet) = mpsc::unbounded_channel();
     let port: Arc<dyn Clock> = clock.clone();
-    let committer = committer::run(store.clone(), incarnation, port.clone(), commits_inlet, news.clone());
+    let shared = nodes.sharing() == Sharing::Shared;
+    let lease = Arc::new(if shared {
+        Lease::of(port.clone(), limits.lease, joined)
+    } else {
+        Lease::unlimited(port.clone())
+    });
+    let term = (lease.clone(), limits.lease);
+    let heartbeat = heartbeat::run(nodes.clone(), incarnation, port.clone(), term.clone(), news.clone());
+    let membership = Membership::new(nodes.clone(), incarnation, clock.clone(), term, news.clone());
+    let clocks = (port.clone(), lease.clone());
+    let committer = committer::run(store.clone(), incarnation, clocks, commits_inlet, news.clone());
     let references = definitions.references();
     let recovery = recovery::Recovery {
         store,
+        nodes,
+        lease: lease.clone(),
         incarnation,
         clock: clock.clone(),
         definitions,
@@ -107,7 +134,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let driver = driver::Driver {
         incarnation,
         ids,
-        wires: invoke::Wires { clock: port, news },
+        wires: invoke::Wires { clock: port, lease, news },
         inlets: driver::Inlets {
             news: news_inlet,
             requests: requests_inlet,
@@ -135,10 +162,14 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         let reason = driver.run().await;
         let _ = told.set(reason);
     });
-    Worker {
-        starts,
-        requests,
-        stopped,
-        parts: [driver, tokio::spawn(committer), tokio::spawn(recovery.run(errands_inlet))],
+    let mut parts = vec![
+        driver,
+        tokio::spawn(committer),
+        tokio::spawn(recovery.run(errands_inlet)),
+        tokio::spawn(membership.run()),
+    ];
+    if shared {
+        parts.push(tokio::spawn(heartbeat));
     }
+    Worker { starts, requests, stopped, parts }
 }

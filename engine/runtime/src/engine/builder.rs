@@ -9,7 +9,10 @@ use amends_core::state::Phase;
 
 use super::{Engine, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
-use crate::ports::{Clock, Fault, Ids, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, SystemClock};
+use crate::ports::{
+    Clock, Fault, Ids, NodeStore, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, Sharing, Store,
+    SystemClock,
+};
 use crate::visible::visible;
 use crate::worker::{self, Definitions, EngineClock};
 
@@ -30,7 +33,17 @@ pub struct Limits {
     pub claim_every: Duration,
     /// How long a saga must sleep to be worth giving up. Default 60 s.
     pub release_after: Duration,
+    /// Where nodes share the store: a node whose heartbeat counter the others have seen unchanged for so long is
+    /// dismissed, and its sagas go on elsewhere. It beats ten times per lease, and stops acting half a lease
+    /// after the last heartbeat that succeeded. Shorter: quicker recovery, and a node that is merely slow (a
+    /// stalled disk, a starved scheduler) loses its sagas sooner, with every attempt under way in doubt. Longer:
+    /// the sagas of a dead node wait longer. Give all nodes of a store the same. Not used where one process
+    /// owns the store. Default 10 s; at least 100 ms.
+    pub lease: Duration,
 }
+
+/// Below this, ten heartbeats per lease would be a load and no safety.
+const LEASE_MIN: Duration = Duration::from_millis(100);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -40,6 +53,7 @@ impl Default for Limits {
             starts_waiting_max: 1_024,
             claim_every: Duration::from_secs(1),
             release_after: Duration::from_secs(60),
+            lease: Duration::from_secs(10),
         }
     }
 }
@@ -48,6 +62,7 @@ impl Default for Limits {
 #[must_use = "an engine runs nothing until `start`"]
 pub struct EngineBuilder {
     store: Arc<dyn SagaStore>,
+    nodes: Arc<dyn NodeStore>,
     query: Arc<dyn SagaQuery>,
     policies: Policies,
     workflows: Vec<Resolve>,
@@ -58,10 +73,11 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    pub(super) fn new(store: Arc<dyn SagaStore>, query: Arc<dyn SagaQuery>) -> Self {
+    pub(super) fn new<S: Store>(store: Arc<S>) -> Self {
         Self {
-            store,
-            query,
+            store: store.clone(),
+            nodes: store.clone(),
+            query: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -117,31 +133,36 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, query, policies, workflows, node_name, limits, clock, ids } = self;
+        let Self { store, nodes, query, policies, workflows, node_name, limits, clock, ids } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         same_shapes(&*query, &definitions).await?;
         let clock = Arc::new(EngineClock::new(clock.unwrap_or_else(|| Arc::new(SystemClock::new()))));
         let ids = ids.unwrap_or_else(|| Arc::new(RandomIds::from_system()));
         let now = clock.now();
         let incarnation = Incarnation(ids.next(now));
+        let joined = clock.elapsed();
         store.join(incarnation, &node_name, now).await?;
         tracing::info!(%incarnation, node = node_name, "the engine runs");
         let limits = Limits {
             max_active: limits.max_active.max(1),
             max_running: limits.max_running.max(1),
             starts_waiting_max: limits.starts_waiting_max.max(1),
+            lease: limits.lease.max(LEASE_MIN),
             ..limits
         };
+        let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
         let parts = worker::Parts {
             store: store.clone(),
+            nodes,
             incarnation,
             definitions: definitions.clone(),
             limits,
             clock: clock.clone(),
+            joined,
             ids,
         };
         let worker = worker::spawn(parts);
-        Ok(Engine::put_together(store, query, incarnation, definitions, clock, worker))
+        Ok(Engine::put_together(store, query, incarnation, definitions, clock, look_every, worker))
     }
 }
 

@@ -134,23 +134,37 @@ impl<O> SagaHandle<O> {
             told => return Ok(told),
         }
         // It may end between a look into the store and the request to be told: so the request comes first.
-        let told = self.watch(until, true).await?;
+        let mut told = self.watch(until, true).await?;
+        loop {
+            if let Some(told) = self.look(until).await? {
+                return Ok(told);
+            }
+            tokio::select! {
+                biased;
+                told = &mut told => return told.map_err(|_| OutcomeError::Stopped),
+                () = self.engine.next_look() => {}
+            }
+        }
+    }
+
+    /// What a watcher would be told by the store as it stands.
+    async fn look(&self, until: Until) -> Result<Option<Watched>, OutcomeError> {
         let (row, journal) = self.engine.row(self.saga).await?.ok_or(OutcomeError::Unknown)?;
         if let Some(reason) = row.set_aside {
-            return Ok(Watched::SetAside(reason));
+            return Ok(Some(Watched::SetAside(reason)));
         }
         let plan = &self.definition.plan;
         if row.ended_at.is_some() {
             let (state, _) = fold(plan, &journal).map_err(OutcomeError::Unreadable)?;
-            return Ok(Watched::Ended(Box::new(state)));
+            return Ok(Some(Watched::Ended(Box::new(state))));
         }
         if until == Until::Settled {
             let (state, _) = fold(plan, &journal).map_err(OutcomeError::Unreadable)?;
             if let Some(items) = on_desk(plan, &state, self.engine.now()) {
-                return Ok(Watched::OnDesk(items));
+                return Ok(Some(Watched::OnDesk(items)));
             }
         }
-        told.await.map_err(|_| OutcomeError::Stopped)
+        Ok(None)
     }
 
     async fn watch(

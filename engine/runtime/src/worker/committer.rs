@@ -2,8 +2,8 @@
 //! and at once; there is no timer.
 //!
 //! Failure cases. *The store cannot be reached, or its answer was lost*: the same rows, with the same
-//! transition ids, again and again until it answers; nothing is decided anew. *The store will not have this
-//! incarnation*: the engine stops. *The answer does not fit the batch*: the engine stops, because nobody
+//! transition ids, again and again until it answers; nothing is decided anew. *This node has not beaten for half
+//! a lease*: nothing is submitted before it has. *The store will not have this incarnation*: the engine stops. *The answer does not fit the batch*: the engine stops, because nobody
 //! knows any more what is durable.
 
 use std::collections::VecDeque;
@@ -14,6 +14,7 @@ use amends_core::Incarnation;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::input::News;
+use super::lease::Lease;
 use crate::ports::{Clock, Commit, Fault, SagaStore, Verdict};
 
 /// The most commits in one batch.
@@ -26,7 +27,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from
 pub(super) async fn run(
     store: Arc<dyn SagaStore>,
     incarnation: Incarnation,
-    clock: Arc<dyn Clock>,
+    (clock, lease): (Arc<dyn Clock>, Arc<Lease>),
     mut rounds: UnboundedReceiver<Vec<Commit>>,
     news: UnboundedSender<News>,
 ) {
@@ -44,7 +45,7 @@ pub(super) async fn run(
         }
         batch.clear();
         batch.extend(waiting.drain(..waiting.len().min(BATCH_MAX)));
-        let report = match write(&*store, incarnation, &*clock, &batch, &news).await {
+        let report = match write(&*store, incarnation, (&*clock, &lease), &batch, &news).await {
             Ok(verdicts) => News::Committed(batch.iter().map(|commit| commit.saga).zip(verdicts).collect()),
             Err(fault) => {
                 let _ = news.send(News::Dismissed(fault));
@@ -61,12 +62,17 @@ pub(super) async fn run(
 async fn write(
     store: &dyn SagaStore,
     incarnation: Incarnation,
-    clock: &dyn Clock,
+    (clock, lease): (&dyn Clock, &Lease),
     batch: &[Commit],
     news: &UnboundedSender<News>,
 ) -> Result<Vec<Verdict>, Fault> {
     let mut backoff = Backoff::default();
     loop {
+        if !lease.holds() {
+            let _ = news.send(News::StoreReachable(false));
+            lease.held().await?;
+            let _ = news.send(News::StoreReachable(!backoff.is_on()));
+        }
         match store.commit(incarnation, batch).await {
             Ok(verdicts) if verdicts.len() == batch.len() => {
                 if backoff.is_on() {

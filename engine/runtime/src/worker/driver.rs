@@ -231,6 +231,10 @@ impl Driver {
                 };
                 self.tell(saga, Input::Engine(command));
             }
+            News::Unsent { saga, action, attempt } => {
+                self.landed(saga, &action, |what| what == Sent::Attempt(attempt));
+                self.tell(saga, Input::Engine(Command::Withdraw { action, attempt }));
+            }
             News::Committed(verdicts) => {
                 for (saga, verdict) in verdicts {
                     self.verdict(saga, verdict);
@@ -248,6 +252,17 @@ impl Driver {
                     self.adopt(recovered);
                 }
             }
+            News::Released => self.sagas.claim_at = self.sagas.claim_at.map(|_| self.now()),
+            News::SweepDue => {
+                // Of sagas that went on elsewhere nobody here is told when their watchers are gone.
+                self.sagas.watchers.retain(|_, watchers| {
+                    watchers.retain(|watcher| !watcher.reply.is_closed());
+                    !watchers.is_empty()
+                });
+                let _ = self.outlets.errands.send(Errand::Sweep { after: None });
+            }
+            News::Owned { sagas, next } => self.owned(sagas, next),
+            News::Reclaimed { sagas } => sagas.into_iter().for_each(|recovered| self.adopt(recovered)),
             News::LookedUp { saga, found } => self.looked_up(saga, found),
             News::SetAside { saga, reason } => self.was_set_aside(saga, &reason),
         }
@@ -365,6 +380,24 @@ impl Driver {
         let claim = Command::Claim { incarnation: self.incarnation };
         self.sagas.active.insert(saga, Active::recovered(recovered, claim));
         self.list(saga);
+    }
+
+    /// What is owned here and not in memory was claimed by a call whose answer was lost. What finds no room is
+    /// found again by the next sweep.
+    fn owned(&mut self, sagas: Vec<SagaId>, next: Option<SagaId>) {
+        if self.mode.draining.is_some() {
+            return;
+        }
+        let room = self.limits.max_active.saturating_sub(self.sagas.active.len());
+        let lost = sagas.into_iter().filter(|saga| !self.sagas.active.contains_key(saga));
+        let lost: Vec<SagaId> = lost.take(room).collect();
+        if !lost.is_empty() {
+            tracing::warn!(sagas = lost.len(), "sagas are owned here and not in memory; they are loaded");
+            let _ = self.outlets.errands.send(Errand::Reclaim(lost));
+        }
+        if next.is_some() {
+            let _ = self.outlets.errands.send(Errand::Sweep { after: next });
+        }
     }
 
     fn looked_up(&mut self, saga: SagaId, found: LookedUp) {

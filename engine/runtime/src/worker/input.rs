@@ -94,6 +94,8 @@ pub(super) enum News {
     Attempt { saga: SagaId, action: ActionId, attempt: u32, answer: Attempted },
     /// A query answered.
     Query { saga: SagaId, action: ActionId, query: u32, answer: Result<Finding, Failure> },
+    /// An attempt that was journalled as started was certainly not sent: this node was not allowed to.
+    Unsent { saga: SagaId, action: ActionId, attempt: u32 },
     /// The store answered a batch.
     Committed(Vec<(SagaId, Verdict)>),
     /// The store became unreachable, or reachable again.
@@ -102,6 +104,14 @@ pub(super) enum News {
     Dismissed(Fault),
     /// Sagas were claimed. With `more`, others are due.
     Claimed { sagas: Vec<Recovered>, more: bool },
+    /// Sagas that other nodes left behind were released: a claim finds some.
+    Released,
+    /// It is time to look for sagas that are owned here without being in memory.
+    SweepDue,
+    /// A page of the sagas that this incarnation owns. With `next`, there is another page after it.
+    Owned { sagas: Vec<SagaId>, next: Option<SagaId> },
+    /// Sagas that are owned here and were not in memory were loaded.
+    Reclaimed { sagas: Vec<Recovered> },
     /// One saga was looked up.
     LookedUp { saga: SagaId, found: LookedUp },
     /// One saga was set aside.

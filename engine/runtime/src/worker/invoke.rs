@@ -22,6 +22,7 @@ use tracing::Instrument as _;
 
 use super::active::{Active, Flight, Send, Sent};
 use super::input::News;
+use super::lease::Lease;
 use crate::authoring::{BoxFuture, ContextParts, ForwardOutcome, Precondition, Preview, StepContext};
 use crate::ports::Clock;
 
@@ -31,6 +32,7 @@ const MESSAGE_BYTES_MAX: usize = 4_096;
 /// What a call is sent with.
 pub(super) struct Wires {
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) lease: Arc<Lease>,
     pub(super) news: UnboundedSender<News>,
 }
 
@@ -61,10 +63,13 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
     );
     let node = active.definition.nodes[ix.0].clone();
     let report = Report { news: wires.news.clone(), call: Some((active.state.id, action.clone(), what)) };
-    let clock = wires.clock.clone();
+    let (clock, lease) = (wires.clock.clone(), wires.lease.clone());
     let outcome = forward_outcome(&active.state.step(ix).forward);
     let running = tokio::spawn(
         async move {
+            if !lease.holds() {
+                return report.unsent();
+            }
             let clock = &*clock;
             match what {
                 Sent::Attempt(_) => {
@@ -215,6 +220,21 @@ impl Report {
 
     fn query(mut self, answer: Result<amends_core::event::Finding, Failure>) {
         self.deliver(|| Attempted::Unknown(failure("panic", String::new())), || answer);
+    }
+
+    /// Nothing left this process. An attempt is taken back; a query has failed, and its policy says when the
+    /// next one is due.
+    fn unsent(mut self) {
+        let (saga, action, attempt) = match self.call.take() {
+            Some((saga, action, Sent::Attempt(attempt))) => (saga, action, attempt),
+            query => {
+                self.call = query;
+                let message = "this node had not beaten for half a lease".to_owned();
+                return self
+                    .query(Err(Failure { kind: FailureKind::Transient, ..failure("not-sent", message) }));
+            }
+        };
+        let _ = self.news.send(News::Unsent { saga, action, attempt });
     }
 
     /// A closed channel means that the worker is gone; the journal says what was under way.

@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use amends_core::{Incarnation, JournalEvent, SagaId, SagaPlan, SagaState, Transition, replay};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -15,10 +16,16 @@ use super::committer::Backoff;
 use super::definitions::{Definitions, Registered};
 use super::input::{LookedUp, News, Recovered};
 use super::invoke::panic_text;
+use super::lease::Lease;
 use super::rows::Shown;
 use super::time::EngineClock;
-use crate::ports::{Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, SagaStore};
+use crate::ports::{
+    Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, NodeStore, SagaRow, SagaStore,
+};
 use crate::visible::visible;
+
+/// The most sagas in one page of a sweep.
+const SWEPT_AT_ONCE: u32 = 1_000;
 
 /// What the worker asks for.
 pub(super) enum Errand {
@@ -28,11 +35,17 @@ pub(super) enum Errand {
     LookUp(SagaId),
     /// Set this one aside.
     SetAside { saga: SagaId, reason: String },
+    /// List what this incarnation owns, a page after this one.
+    Sweep { after: Option<SagaId> },
+    /// Load these, which this incarnation owned when it listed them.
+    Reclaim(Vec<SagaId>),
 }
 
 /// Everything that recovery works with.
 pub(super) struct Recovery {
     pub(super) store: Arc<dyn SagaStore>,
+    pub(super) nodes: Arc<dyn NodeStore>,
+    pub(super) lease: Arc<Lease>,
     pub(super) incarnation: Incarnation,
     pub(super) clock: Arc<EngineClock>,
     pub(super) definitions: Arc<Definitions>,
@@ -65,18 +78,20 @@ impl Recovery {
                 self.set_aside(saga, &reason).await?;
                 Ok(News::SetAside { saga, reason })
             }
+            Errand::Sweep { after } => self.sweep(after).await,
+            Errand::Reclaim(sagas) => self.reclaim(&sagas).await,
         }
     }
 
-    /// Asks the store until it answers. Each call is repeated alone, so that what a claim took is not
-    /// forgotten when the loading after it fails. (A claim whose own answer was lost leaves sagas that are
-    /// owned and not in memory: the next process start finds them.)
+    /// Asks the store until it answers, as long as this node may act. Each call is repeated alone, so that
+    /// what a claim took is not forgotten when the loading after it fails.
     async fn insist<T, F>(&self, call: impl Fn() -> F + Send + Sync) -> Result<T, Fault>
     where
         F: Future<Output = Result<T, Fault>> + Send,
     {
         let mut backoff = Backoff::default();
         loop {
+            self.lease.held().await?;
             match call().await {
                 Err(Fault::Unavailable(reason)) => {
                     if !backoff.is_on() {
@@ -114,8 +129,17 @@ impl Recovery {
     }
 
     async fn take(&self, limit: u32, only: Option<SagaId>) -> Result<Vec<SagaId>, Fault> {
-        let claim = self.question(limit, only);
-        self.insist(|| self.store.claim(&claim)).await
+        let (claim, asked) = (self.question(limit, only), AtomicU32::new(0));
+        let taken = self.insist(|| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            self.store.claim(&claim)
+        });
+        let taken = taken.await?;
+        if asked.into_inner() > 1 {
+            // An answer that was lost may have taken sagas: they are ours, and nobody here knows of them.
+            let _ = self.news.send(News::SweepDue);
+        }
+        Ok(taken)
     }
 
     async fn set_aside(&self, saga: SagaId, reason: &str) -> Result<(), Fault> {
@@ -126,7 +150,30 @@ impl Recovery {
     async fn claim(&self, limit: u32) -> Result<News, Fault> {
         let ids = self.take(limit, None).await?;
         let more = ids.len() >= limit as usize;
-        let mut loaded = if ids.is_empty() { Vec::new() } else { self.load(&ids).await? };
+        let sagas = self.recover_all(&ids, |_| true).await?;
+        Ok(News::Claimed { sagas, more })
+    }
+
+    async fn sweep(&self, after: Option<SagaId>) -> Result<News, Fault> {
+        let sagas = self.insist(|| self.nodes.mine(self.incarnation, after, SWEPT_AT_ONCE)).await?;
+        let next = sagas.last().copied().filter(|_| sagas.len() >= SWEPT_AT_ONCE as usize);
+        Ok(News::Owned { sagas, next })
+    }
+
+    /// What was given up meanwhile is left alone.
+    async fn reclaim(&self, sagas: &[SagaId]) -> Result<News, Fault> {
+        let mine = |row: &SagaRow| row.owner == Some(self.incarnation);
+        Ok(News::Reclaimed { sagas: self.recover_all(sagas, mine).await? })
+    }
+
+    /// Loads sagas and replays their journals; what cannot be read is set aside.
+    async fn recover_all(
+        &self,
+        ids: &[SagaId],
+        wanted: impl Fn(&SagaRow) -> bool + Send,
+    ) -> Result<Vec<Recovered>, Fault> {
+        let mut loaded = if ids.is_empty() { Vec::new() } else { self.load(ids).await? };
+        loaded.retain(|(_, loaded)| loaded.as_ref().map_or(true, |loaded| wanted(&loaded.row)));
         loaded.sort_by_key(|(saga, _)| *saga);
         let mut sagas = Vec::with_capacity(loaded.len());
         for (saga, loaded) in loaded {
@@ -139,7 +186,7 @@ impl Recovery {
                 }
             }
         }
-        Ok(News::Claimed { sagas, more })
+        Ok(sagas)
     }
 
     fn question(&self, limit: u32, only: Option<SagaId>) -> Claim {

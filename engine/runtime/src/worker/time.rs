@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use amends_core::{SagaId, Timestamp};
 use async_trait::async_trait;
@@ -36,6 +37,11 @@ impl EngineClock {
 impl Clock for EngineClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.inner.now().0.saturating_add(self.ahead()))
+    }
+
+    /// A lease runs on the process's own clock, however far journals are ahead of it.
+    fn elapsed(&self) -> Duration {
+        self.inner.elapsed()
     }
 
     async fn sleep_until(&self, at: Timestamp) {
