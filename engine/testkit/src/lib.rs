@@ -96,6 +96,8 @@ pub mod conformance;
 
 mod world;
 
+mod cluster;
+
 mod ledger;
 mod participant;
 
@@ -106,6 +108,7 @@ mod laws;
 
 mod kept;
 
+pub use cluster::{Cluster, NodeId, Wire};
 pub use definition::{
     DefinitionExploration, Differs, Explored, FinishedJournal, Moment, Story, Violation, explore_definition,
     replay_journal,

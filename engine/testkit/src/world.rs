@@ -21,6 +21,7 @@ use tokio::runtime::Runtime;
 
 use crate::faults::{Fault, Faults, intercepted};
 use crate::ledger::Ledger;
+pub(crate) use clock::BEGINNING;
 use clock::WorldClock;
 use records::Records;
 pub use saga::WorldSaga;

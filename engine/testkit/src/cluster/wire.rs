@@ -1,0 +1,177 @@
+//! The way of one node to the store, which a test can cut, slow down and listen to.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use amends::memory::MemoryStore;
+use amends::ports::{
+    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery,
+    SagaRow, SagaStore, Sharing, StoreCounts, Verdict, WorkItemRow,
+};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
+
+use super::time::ClusterClock;
+
+/// One node's way to the store of its cluster. Clones are the same way.
+#[derive(Clone)]
+pub struct Wire {
+    store: MemoryStore,
+    clock: Arc<ClusterClock>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    cut: bool,
+    delay: Duration,
+    claims_lost: u32,
+    heard: Vec<(Timestamp, &'static str)>,
+}
+
+impl Wire {
+    pub(super) fn new(store: MemoryStore, clock: Arc<ClusterClock>) -> Self {
+        Self { store, clock, state: Arc::default() }
+    }
+
+    /// While cut, no call of this node reaches the store.
+    pub fn cut(&self, cut: bool) {
+        self.state().cut = cut;
+    }
+
+    /// From now on every call takes so long on its way.
+    pub fn delay(&self, delay: Duration) {
+        self.state().delay = delay;
+    }
+
+    /// The next `count` claims take effect, and their answers are lost.
+    pub fn lose_claims(&self, count: u32) {
+        self.state().claims_lost = count;
+    }
+
+    /// What this node has asked of the store since this was last called, by the names of the ports' methods.
+    pub fn heard(&self) -> Vec<(Timestamp, &'static str)> {
+        std::mem::take(&mut self.state().heard)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send(&self, call: &'static str) -> Result<&MemoryStore, Fault> {
+        let delay = {
+            let mut state = self.state();
+            state.heard.push((self.clock.time.now(), call));
+            state.delay
+        };
+        if delay > Duration::ZERO {
+            self.clock.sleep_until(self.clock.now() + delay).await;
+        }
+        if self.state().cut {
+            return Err(Fault::Unavailable("the wire is cut".to_owned()));
+        }
+        Ok(&self.store)
+    }
+}
+
+#[async_trait]
+impl SagaStore for Wire {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.send("join").await?.join(incarnation, node, now).await
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        self.send("commit").await?.commit(incarnation, batch).await
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        let taken = self.send("claim").await?.claim(claim).await?;
+        let mut state = self.state();
+        if !taken.is_empty() && state.claims_lost > 0 {
+            state.claims_lost -= 1;
+            return Err(Fault::Unavailable("the answer was lost".to_owned()));
+        }
+        Ok(taken)
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.send("load").await?.load(sagas).await
+    }
+
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.send("set_aside").await?.set_aside(incarnation, saga, reason, now).await
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.send("leave").await?.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for Wire {
+    fn sharing(&self) -> Sharing {
+        self.store.sharing()
+    }
+
+    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+        self.send("beat").await?.beat(incarnation).await
+    }
+
+    async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.send("peers").await?.peers().await
+    }
+
+    async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        self.send("dismiss").await?.dismiss(incarnation, seen, now).await
+    }
+
+    async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.send("release_orphans").await?.release_orphans(now, limit).await
+    }
+
+    async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
+        self.send("mend_clock").await?.mend_clock(now, tolerance, limit).await
+    }
+
+    async fn mine(
+        &self,
+        incarnation: Incarnation,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaId>, Fault> {
+        self.send("mine").await?.mine(incarnation, after, limit).await
+    }
+}
+
+#[async_trait]
+impl SagaQuery for Wire {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.send("find").await?.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.send("read").await?.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.send("list").await?.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.send("desk").await?.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.send("compensations").await?.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.send("counts").await?.counts().await
+    }
+}
