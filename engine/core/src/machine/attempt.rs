@@ -100,12 +100,19 @@ pub(super) fn withdraw(s: &mut Scribe<'_>, action: ActionId, attempt: u32) -> Re
     if a.running.is_none_or(|running| running.attempt != attempt) {
         return Err(Rejected::state(format!("attempt {attempt} of `{action}` is not running")));
     }
+    let was_unknown = a.stage == Stage::Reconciling;
     s.record(JournalEvent::Withdrawn { action: action.clone(), attempt });
-    // News of an earlier transmission came while it ran: how that is settled is decided now.
-    let plan = s.action(&action).settling.map(|settling| settling.plan);
-    if plan == Some(SettlePlan::Undecided) {
+    // News of an earlier transmission came while it ran: how that is settled, or that nothing is left to be
+    // settled and no attempt either, is decided now.
+    let a = s.action(&action);
+    if a.settling.is_some_and(|settling| settling.plan == SettlePlan::Undecided) {
         let next = settle::plan(s, &action, settle::Counted::Earlier);
         s.record(JournalEvent::Planned { action, failure: None, next });
+    } else if was_unknown && a.stage == Stage::RetryScheduled {
+        let next = retry::after_failure(s, &action, None);
+        if !matches!(next, Next::Retry { .. }) {
+            planned(s, action, None, next);
+        }
     }
     Ok(())
 }

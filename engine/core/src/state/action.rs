@@ -72,6 +72,8 @@ pub struct Running {
     pub since: Timestamp,
     /// Why it could start.
     pub cause: StartCause,
+    /// It began while the outcome of an earlier one was unknown.
+    pub repeats: bool,
 }
 
 /// How an unknown outcome is being settled.

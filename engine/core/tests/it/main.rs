@@ -31,6 +31,7 @@ mod retry;
 mod turning;
 mod unknown;
 mod verbs;
+mod withdrawn;
 
 mod admission;
 mod format;

@@ -91,7 +91,8 @@ fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> 
             if expected.is_some() {
                 action.expected.clone_from(expected);
             }
-            started(action, read, Running { attempt: *attempt, since: at, cause: *cause })
+            let repeats = action.stage == Stage::Reconciling;
+            started(action, read, Running { attempt: *attempt, since: at, cause: *cause, repeats })
         }
         JournalEvent::Withdrawn { attempt, .. } => withdrawn(action, *attempt, at),
         JournalEvent::Succeeded { attempt, output, .. } => {
@@ -278,9 +279,10 @@ fn withdrawn(action: &mut Action, attempt: u32, at: Timestamp) -> Folded {
         }
         Some(settling) => {
             settling.plan = match running.cause {
-                StartCause::Ordered => SettlePlan::OrderedAt(at),
+                StartCause::Ordered if running.repeats => SettlePlan::OrderedAt(at),
                 StartCause::Repeat => SettlePlan::RepeatAt(at),
-                StartCause::Ready | StartCause::Retry => SettlePlan::Undecided,
+                // It was no repeat, and none is ordered: news made an earlier one unknown while it ran.
+                StartCause::Ordered | StartCause::Ready | StartCause::Retry => SettlePlan::Undecided,
             };
         }
         None => action.effect = Effect::None,
