@@ -1,9 +1,13 @@
 //! A saga's story, readable without knowing the engine.
 
+mod person;
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use amends_core::event::{Answer, Because, Failure, Finding, Next, Recorded, StartCause};
+use amends_core::event::{Answer, Because, Failure, Finding, News, Next, Recorded, StartCause};
 use amends_core::{ActionId, JournalEvent, Timestamp, Transition};
 
 use crate::visible::visible;
@@ -60,12 +64,12 @@ fn line(event: &JournalEvent, at: Timestamp) -> String {
         | JournalEvent::Answered { .. }
         | JournalEvent::MarkedLate {}
         | JournalEvent::Completed {}
-        | JournalEvent::Compensated {}
-        | JournalEvent::Paused { .. }
+        | JournalEvent::Compensated {} => of_saga(event),
+        JournalEvent::Paused { .. }
         | JournalEvent::Unpaused { .. }
         | JournalEvent::CloseRequested(_)
-        | JournalEvent::Closed { .. } => of_saga(event),
-        JournalEvent::Resumed { .. }
+        | JournalEvent::Closed { .. }
+        | JournalEvent::Resumed { .. }
         | JournalEvent::AcceptedByPerson { .. }
         | JournalEvent::FoundByPerson { .. }
         | JournalEvent::HurriedByPerson { .. }
@@ -77,7 +81,7 @@ fn line(event: &JournalEvent, at: Timestamp) -> String {
         | JournalEvent::ItemAnnotated { .. }
         | JournalEvent::InDoubtCompensationOrdered { .. }
         | JournalEvent::CompensationRequested(_)
-        | JournalEvent::RequestDecided { .. } => of_person(event),
+        | JournalEvent::RequestDecided { .. } => person::line(event, at),
         JournalEvent::Started { .. }
         | JournalEvent::Withdrawn { .. }
         | JournalEvent::Succeeded { .. }
@@ -118,7 +122,6 @@ fn of_saga(event: &JournalEvent) -> String {
         JournalEvent::MarkedLate {} => "late: the saga deadline has passed".to_owned(),
         JournalEvent::Completed {} => "completed".to_owned(),
         JournalEvent::Compensated {} => "compensated".to_owned(),
-        JournalEvent::Closed { approved_by, .. } => format!("closed, approved by {approved_by}"),
         other => word(other),
     }
 }
@@ -150,12 +153,39 @@ fn of_action(event: &JournalEvent, at: Timestamp) -> String {
             let code = &failure.code;
             format!("{} unknown (attempt {attempt}, {code}): {}", name(action), then(next, at))
         }
+        JournalEvent::Accepted { action, attempt, next, .. } => {
+            let then = if *next == Next::Stay { "its reply is awaited".to_owned() } else { then(next, at) };
+            format!("{} accepted by its participant (attempt {attempt}): {then}", name(action))
+        }
+        JournalEvent::PartlyApplied { action, attempt, next, .. } => {
+            let attempt = attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+            format!("{} took effect in part{attempt}{}", name(action), unless_done(next, at))
+        }
+        JournalEvent::FencedOut { action, attempt, through, next } => {
+            let closed = format!("attempt {attempt}, closed out through {through}");
+            format!("{} had no effect ({closed}): {}", name(action), then(next, at))
+        }
+        JournalEvent::Mismatched { action, attempt, .. } => {
+            let held = "the participant holds its request id with other parameters";
+            format!("{} mismatched (attempt {attempt}): {held}", name(action))
+        }
+        JournalEvent::WentStale { action, attempt, expected, found } => {
+            let expected = expected.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            format!("{} stale (attempt {attempt}): expected {expected}, found {found}", name(action))
+        }
+        JournalEvent::NewsRecorded(news) => format!("{}: {}", told(news), news.why),
+        JournalEvent::Disputed(news) => {
+            format!("{}, which contradicts what is recorded: {}", told(news), news.why)
+        }
+        JournalEvent::DisputeSettled { action, finding } => {
+            format!("{} disputed no more: found {}", name(action), found(finding))
+        }
         JournalEvent::QueryStarted { action, query, fence_through } => {
             let fence = fence_through.map(|n| format!(", fencing attempt {n}")).unwrap_or_default();
             format!("{} asked about (query {query}{fence})", name(action))
         }
         JournalEvent::QueryAnswered { action, query, finding, next } => {
-            let next = if *next == Next::Done { String::new() } else { format!(": {}", then(next, at)) };
+            let next = unless_done(next, at);
             format!("{} found {} (query {query}){next}", name(action), found(finding))
         }
         JournalEvent::QueryFailed { action, query, failure, next } => {
@@ -165,27 +195,14 @@ fn of_action(event: &JournalEvent, at: Timestamp) -> String {
             let why = failure.as_ref().map(|failure| format!(" ({})", failure.code)).unwrap_or_default();
             format!("{}{why}: {}", name(action), then(next, at))
         }
-        JournalEvent::Accepted { action, attempt, next, .. } => {
-            format!("{} accepted by its participant (attempt {attempt}): {}", name(action), then(next, at))
-        }
-        JournalEvent::WentStale { action, attempt, expected, found } => {
-            let expected = expected.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            format!("{} stale (attempt {attempt}): expected {expected}, found {found}", name(action))
-        }
         other => word(other),
     }
 }
 
-fn of_person(event: &JournalEvent) -> String {
-    match event {
-        JournalEvent::Resumed { action, attempts, .. } => {
-            format!("{} resumed with {attempts} attempts", name(action))
-        }
-        JournalEvent::AcceptedByPerson { action, evidence, .. } => {
-            format!("{} accepted as applied ({evidence})", name(action))
-        }
-        other => word(other),
-    }
+/// What came in late, or again.
+fn told(news: &News) -> String {
+    let attempt = news.attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+    format!("late news of {}{attempt}: {}", name(&news.action), found(&news.finding))
 }
 
 /// What a compensation brought about; a step's own result is not part of the story.
@@ -214,6 +231,10 @@ fn found(finding: &Finding) -> String {
         Finding::InProgress => "in progress".to_owned(),
         Finding::Unclear { .. } => "unclear".to_owned(),
     }
+}
+
+fn unless_done(next: &Next, at: Timestamp) -> String {
+    if *next == Next::Done { String::new() } else { format!(": {}", then(next, at)) }
 }
 
 fn unless_reject(next: &Next, at: Timestamp) -> String {
