@@ -28,9 +28,19 @@ const KEPT: &[(&str, &str, &str)] = &[
     ("shop-order-cancelled", "order", "O-1168"),
     ("shop-order-release-resumed", "order", "O-1189"),
     ("shop-order-cancelled-too-late", "order", "O-1199"),
+    ("shop-order-capture-taken", "order", "O-1210"),
+    ("shop-order-reserved-in-part", "order", "O-1212"),
+    ("shop-order-captured-in-part", "order", "O-1213"),
+    ("shop-order-authorization-mismatched", "order", "O-1214"),
+    ("shop-order-parcel-fenced", "order", "O-1215"),
+    ("shop-order-release-stale", "order", "O-1216"),
     ("shop-payment-resumed", "payment", "P-2003"),
     ("shop-payment-receipt-unknown", "payment", "P-2013"),
+    ("shop-payment-booked-after-the-deadline", "payment", "P-2057"),
+    ("shop-payment-never-booked", "payment", "P-2058"),
     ("shop-refund-completed", "refund", "R-3001"),
+    ("shop-refund-restocked-in-part", "refund", "R-3026"),
+    ("shop-refund-without-goods", "refund", "R-3027"),
 ];
 
 async fn plans(folder: &Path) -> BTreeMap<&'static str, Arc<SagaPlan>> {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
 
+#[path = "participants/answers.rs"]
+mod answers;
 #[path = "participants/audit.rs"]
 mod audit;
 #[path = "participants/faults.rs"]

@@ -68,7 +68,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     let page = Page::read(&first.out);
     let rows = |section| page.rows(section).into_iter().map(|row| row.join(" | ") + "\n").collect::<String>();
     expect![[r#"
-        order | completed |  | 166
+        order | completed |  | 169
         order | compensated | authorize-payment gave up | 2
         order | compensated | authorize-payment refused: expired_card | 3
         order | compensated | authorize-payment refused: insufficient_funds | 13
@@ -76,27 +76,34 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
         order | compensated | cancelled by operator: the customer called | 1
         order | compensated | capture-payment refused: nothing_held | 1
         order | compensated | reserve-stock refused: teapot-iron | 4
-        order | compensated | reserve-stock refused: tin-limited | 13
+        order | compensated | reserve-stock refused: tin-limited | 14
+        order | compensated | reserve-stock took effect in part | 1
+        order | on a desk | authorize-payment/forward, mismatch | 1
+        order | on a desk | capture-payment/forward, partial | 1
         order | on a desk | capture-payment/forward, queries-spent | 2
         order | on a desk | notify-customer/forward, persistent | 1
-        payment | completed |  | 40
-        payment | compensated | authorise refused: insufficient_funds | 3
+        order | on a desk | reserve-stock/compensation, stale | 1
+        payment | completed |  | 41
+        payment | compensated | authorise refused: insufficient_funds | 4
         payment | compensated | authorise refused: stolen_card | 1
         payment | compensated | check-fraud gave up | 1
         payment | compensated | check-fraud refused: card-on-watch-list | 3
         payment | compensated | check-fraud refused: too-many-cards | 1
         payment | compensated | check-limit refused | 4
+        payment | on a desk | capture-payment/forward, mismatch | 1
         payment | on a desk | print-receipt/forward, no-query | 2
-        refund | completed |  | 20
+        payment | on a desk | settle/forward, queries-spent | 1
+        refund | completed |  | 21
         refund | compensated | check-refundable refused: more_than_paid | 1
         refund | compensated | check-refundable refused: never_sent | 1
         refund | compensated | check-refundable refused: not_positive | 1
         refund | compensated | read-sale refused | 2
+        refund | on a desk | restock/forward, partial | 1
     "#]]
     .assert_eq(&rows("OUTCOMES"));
     expect![[r#"
         LINES
-        289 sagas · 8 duplicates · 5 conflicts · 19 malformed · 13 by an operator
+        303 sagas · 8 duplicates · 5 conflicts · 19 malformed · 14 by an operator
           line   61  malformed  $.order.address: the text holds a NUL character
           line   67  malformed  $.order.total.minor: invalid type: floating point `49.9`, expected i64
           line   80  malformed  $.order: the total is 0.01 EUR, but the lines come to 11.80 EUR
@@ -134,6 +141,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  304  operator   resume reserve-stock/compensation of order/O-1189: accepted
           line  322  operator   cancel order/O-1199: too late
           line  334  operator   resume ship-parcel/forward of order/O-1199: accepted
+          line  345  operator   resume ship-parcel/forward of order/O-1215: accepted
 
     "#]].assert_eq(&(page.sections["LINES"].join("\n") + "\n"));
     // Without since when: everything else about what waits is always the same.
@@ -145,8 +153,14 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
         order/O-1041 | notify-customer/forward | quarantine | persistent | 1 | none | persistent bad_credential
         order/O-1111 | capture-payment/forward | reconciliation | queries-spent | 1 | possible | unknown unclear
         order/O-1205 | capture-payment/forward | reconciliation | queries-spent | 1 | possible | unknown unclear
+        order/O-1213 | capture-payment/forward | quarantine | partial | 1 | partial | 
+        order/O-1214 | authorize-payment/forward | reconciliation | mismatch | 1 | possible | unknown mismatch
+        order/O-1216 | reserve-stock/compensation | approval | stale | 1 | none | 
         payment/P-2013 | print-receipt/forward | reconciliation | no-query | 1 | possible | unknown reply_lost
         payment/P-2024 | print-receipt/forward | reconciliation | no-query | 1 | possible | unknown reply_lost
+        payment/P-2058 | settle/forward | reconciliation | queries-spent | 1 | possible | 
+        payment/P-2059 | capture-payment/forward | reconciliation | mismatch | 1 | possible | unknown mismatch
+        refund/R-3026 | restock/forward | quarantine | partial | 1 | partial | 
     "#]].assert_eq(&waiting.collect::<String>());
     let rules = page.rows("AUDIT").into_iter().map(|row| format!("{}: {}\n", row[1], row[0]));
     expect![[r#"
@@ -166,7 +180,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     "#]]
     .assert_eq(&rules.collect::<String>());
     assert!(first.out.ends_with("Stock and money balance.\n"));
-    assert!(first.err.contains("of 289 sagas ended"), "no line of progress: {}", first.err);
+    assert!(first.err.contains("of 303 sagas ended"), "no line of progress: {}", first.err);
     assert!(!first.out.contains('\u{1b}'), "colours are for terminals");
 
     // The same again finds everything as it was.
@@ -350,6 +364,8 @@ fn a_saga_can_be_shown_while_a_run_goes_on_and_after_it() {
     };
     assert_code(&shown, 0);
     assert!(shown.out.contains("ship-parcel        running  after capture-payment"), "{}", shown.out);
+    let waits = "WAITS FOR\nship-parcel/forward: attempt 1 is under way since ";
+    assert!(shown.out.contains(waits), "{}", shown.out);
     assert!(running.try_wait().unwrap().is_none(), "the run was still going on");
     // It owns the database: a second run is turned away, and touches nothing.
     let second = place.run_lines(order("O-3").as_bytes(), &["--fresh"]);

@@ -47,6 +47,16 @@ pub enum Kind {
     Unclear,
     /// A query's lie: nothing is known of it.
     Absent,
+    /// It is taken, and done `millis` later: queries hear of it as being worked on. Kept across a kill.
+    Accepted,
+    /// Only a part of it is done.
+    Partial,
+    /// Somebody has sent other values under the same request id before, and they were refused.
+    Mismatch,
+    /// Somebody has closed the transmission out before it arrived.
+    Fenced,
+    /// Of a compensation: what it is to undo has moved since, so it does nothing.
+    Stale,
 }
 
 /// Why something is no fault that could be planned.
@@ -87,35 +97,53 @@ pub enum InvalidFault {
 /// What a call is, for a plan of faults.
 struct Planable {
     name: &'static str,
+    what: What,
     has_query: bool,
     can_refuse: bool,
-    is_read: bool,
+    has_parts: bool,
 }
 
-const fn effect(name: &'static str, has_query: bool, can_refuse: bool) -> Planable {
-    Planable { name, has_query, can_refuse, is_read: false }
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Effect,
+    Undoing,
+    Read,
 }
 
-const fn read(name: &'static str) -> Planable {
-    Planable { name, has_query: false, can_refuse: true, is_read: true }
+const fn call(name: &'static str, what: What) -> Planable {
+    Planable { name, what, has_query: false, can_refuse: false, has_parts: false }
+}
+
+impl Planable {
+    const fn asked_about(self) -> Self {
+        Self { has_query: true, ..self }
+    }
+
+    const fn can_refuse(self) -> Self {
+        Self { can_refuse: true, ..self }
+    }
+
+    const fn has_parts(self) -> Self {
+        Self { has_parts: true, ..self }
+    }
 }
 
 /// Every call that a fault can be planned for.
 const CALLS: &[Planable] = &[
-    effect("reserve-stock", true, true),
-    effect("release-stock", true, false),
-    effect("restock", true, false),
-    effect("authorize-payment", true, true),
-    effect("void-payment", true, false),
-    effect("capture-payment", true, true),
-    effect("refund-payment", false, true),
-    effect("settle-payment", true, false),
-    effect("ship-parcel", false, false),
-    effect("notify-customer", false, false),
-    effect("print-receipt", false, false),
-    read("check-fraud"),
-    read("check-limit"),
-    read("read-sale"),
+    call("reserve-stock", What::Effect).asked_about().can_refuse().has_parts(),
+    call("release-stock", What::Undoing).asked_about(),
+    call("restock", What::Effect).asked_about().has_parts(),
+    call("authorize-payment", What::Effect).asked_about().can_refuse(),
+    call("void-payment", What::Undoing).asked_about(),
+    call("capture-payment", What::Effect).asked_about().can_refuse().has_parts(),
+    call("refund-payment", What::Effect).can_refuse(),
+    call("settle-payment", What::Effect).asked_about(),
+    call("ship-parcel", What::Effect),
+    call("notify-customer", What::Effect),
+    call("print-receipt", What::Effect),
+    call("check-fraud", What::Read).can_refuse(),
+    call("check-limit", What::Read).can_refuse(),
+    call("read-sale", What::Read).can_refuse(),
 ];
 
 impl PlannedFault {
@@ -135,7 +163,12 @@ impl PlannedFault {
         let possible = match kind {
             Kind::Unclear | Kind::Absent => is_query,
             Kind::Refused => known.can_refuse && !is_query,
-            Kind::LostApplied | Kind::Late => !known.is_read && !is_query,
+            Kind::LostApplied | Kind::Late => known.what != What::Read && !is_query,
+            Kind::Accepted => known.what == What::Effect && known.has_query && !is_query,
+            Kind::Partial => known.has_parts && !is_query,
+            Kind::Mismatch => known.what == What::Effect && known.can_refuse && !is_query,
+            Kind::Fenced => known.what == What::Effect && !is_query,
+            Kind::Stale => known.what == What::Undoing && !is_query,
             Kind::LostNotApplied | Kind::Slow | Kind::Transient | Kind::Persistent => true,
         };
         if !possible {
@@ -164,6 +197,11 @@ impl Kind {
             Self::Refused => "refused",
             Self::Unclear => "unclear",
             Self::Absent => "absent",
+            Self::Accepted => "accepted",
+            Self::Partial => "partial",
+            Self::Mismatch => "mismatch",
+            Self::Fenced => "fenced",
+            Self::Stale => "stale",
         }
     }
 }
@@ -182,8 +220,8 @@ struct Written {
     kind: Kind,
     #[serde(default = "one")]
     from: u32,
-    /// As `from`, if it is not there; but a refusal then stands for every attempt, as a participant's would,
-    /// even if the first one is lost in a crash.
+    /// As `from`, if it is not there; but what a participant says finally then stands for every attempt, as it
+    /// would in life, even if the first one is lost in a crash.
     #[serde(default)]
     to: Option<u32>,
     #[serde(default)]
@@ -199,7 +237,8 @@ impl TryFrom<Written> for PlannedFault {
 
     fn try_from(written: Written) -> Result<Self, InvalidFault> {
         let Written { call, kind, from, to, millis } = written;
-        let last = if kind == Kind::Refused { u32::MAX } else { from };
+        let stands = matches!(kind, Kind::Refused | Kind::Accepted | Kind::Partial | Kind::Mismatch);
+        let last = if stands { u32::MAX } else { from };
         Self::new(&call, (from, to.unwrap_or(last)), kind, millis)
     }
 }

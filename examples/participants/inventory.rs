@@ -4,11 +4,12 @@ use amends::prelude::{Contract, Finding, Never, Undo, UndoFinding};
 use amends_barrier::Outcome;
 use amends_workflows::names::{OrderId, Sku};
 use amends_workflows::ports::{
-    Answer, Call, Fault, Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine, code,
+    Answer, Call, Fault, Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine,
+    UndoAnswer, code,
 };
 use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr, TransactionTrait};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::service::{Effect, Failed, Service, Undoing, name};
 use super::sql;
@@ -27,7 +28,7 @@ impl Inventory for Service {
         self.query::<Reserving>(call).await
     }
 
-    async fn release(&self, call: &Call, order: &OrderId) -> Answer<Undo> {
+    async fn release(&self, call: &Call, order: &OrderId) -> UndoAnswer {
         self.undoing(call, Releasing { order: order.clone() }).await
     }
 
@@ -54,9 +55,9 @@ pub(super) async fn stock_up(service: &Service, levels: &[(Sku, u32)]) -> Result
     txn.commit().await
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Reserving(Reserve);
+pub(super) struct Reserving(Reserve);
 
 impl Effect for Reserving {
     const CALL: &'static str = "reserve-stock";
@@ -97,6 +98,20 @@ impl Effect for Reserving {
         let line = self.0.lines.first()?;
         Some(OutOfStock { sku: line.sku.clone(), wanted: line.quantity, available: 0 })
     }
+
+    fn part(&self) -> Option<Self> {
+        let Reserve { order, lines } = &self.0;
+        Some(Self(Reserve { order: order.clone(), lines: one_piece_less(lines)? }))
+    }
+}
+
+/// All pieces but one; none if that would be nothing.
+fn one_piece_less(lines: &[StockLine]) -> Option<Vec<StockLine>> {
+    let mut lines = lines.to_vec();
+    let last = lines.last_mut()?;
+    last.quantity -= 1;
+    lines.retain(|line| line.quantity > 0);
+    (!lines.is_empty()).then_some(lines)
 }
 
 async fn on_hand(txn: &DatabaseTransaction, line: &StockLine) -> Result<i64, DbErr> {
@@ -112,6 +127,8 @@ struct Releasing {
 
 impl Undoing for Releasing {
     const CALL: &'static str = "release-stock";
+    const STANDS: &'static str = "SELECT json_object('reservation', id, 'state', state, 'now', 'packed for the carrier') \
+                                  FROM reservation WHERE request_id = ?";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
         let forward = call.forward_request_id.to_string();
@@ -128,9 +145,9 @@ impl Undoing for Releasing {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Restocking(Restock);
+pub(super) struct Restocking(Restock);
 
 impl Effect for Restocking {
     const CALL: &'static str = "restock";
@@ -155,5 +172,10 @@ impl Effect for Restocking {
             pieces += line.quantity;
         }
         Ok(Outcome::Success(Restocked { pieces }))
+    }
+
+    fn part(&self) -> Option<Self> {
+        let Restock { order, lines } = &self.0;
+        Some(Self(Restock { order: order.clone(), lines: one_piece_less(lines)? }))
     }
 }

@@ -7,11 +7,11 @@ use amends_workflows::Money;
 use amends_workflows::names::CardToken;
 use amends_workflows::ports::{
     Answer, Authorization, Authorize, Call, Capture, CaptureFunds, DeclineReason, Declined, Fault, Ledger,
-    Payments, RefundFunds, Refunded, Settle, Settlement, code,
+    Payments, RefundFunds, Refunded, Settle, Settlement, UndoAnswer, code,
 };
 use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr, QueryResult};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::service::{Effect, Failed, Service, Undoing, name};
 use super::sql;
@@ -30,7 +30,7 @@ impl Payments for Service {
         self.query::<Authorizing>(call).await
     }
 
-    async fn void(&self, call: &Call, reference: &str) -> Answer<Undo> {
+    async fn void(&self, call: &Call, reference: &str) -> UndoAnswer {
         self.undoing(call, Voiding { reference: reference.to_owned() }).await
     }
 
@@ -107,9 +107,9 @@ fn fault_of(card: &CardToken) -> Option<DeclineReason> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Authorizing(Authorize);
+pub(super) struct Authorizing(Authorize);
 
 impl Effect for Authorizing {
     const CALL: &'static str = "authorize-payment";
@@ -152,6 +152,8 @@ struct Voiding {
 
 impl Undoing for Voiding {
     const CALL: &'static str = "void-payment";
+    const STANDS: &'static str = "SELECT json_object('authorization', id, 'state', state, 'now', 'extended by the bank') \
+                                  FROM authorization WHERE request_id = ?";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
         let update = "UPDATE authorization SET state = 'voided' WHERE request_id = ? AND state = 'held' \
@@ -176,9 +178,9 @@ pub(super) fn money(minor: i64, currency: String) -> Result<Money, DbErr> {
     Ok(Money::from_minor(minor, currency))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Capturing(CaptureFunds);
+pub(super) struct Capturing(CaptureFunds);
 
 impl Effect for Capturing {
     const CALL: &'static str = "capture-payment";
@@ -193,10 +195,11 @@ impl Effect for Capturing {
         let CaptureFunds { authorization, amount } = &self.0;
         let select = "SELECT minor, currency FROM authorization WHERE id = ? AND state = 'held'";
         let held = sql::first(txn, select, [authorization.as_str().into()]).await?;
-        let enough = held.map(|row| is(&row, *amount)).transpose()?.unwrap_or(false);
-        if !enough {
+        let held = held.as_ref().map(amount_of).transpose()?;
+        let rest = held.and_then(|held| held.minus(*amount).ok()).filter(|rest| rest.minor() >= 0);
+        let Some(rest) = rest else {
             return Ok(declined(DeclineReason::NothingHeld));
-        }
+        };
         let update = "UPDATE authorization SET state = 'captured' WHERE id = ?";
         sql::execute(txn, update, [authorization.as_str().into()]).await?;
         let id = name("cap", call);
@@ -205,11 +208,21 @@ impl Effect for Capturing {
         let values = [id.as_str().into(), authorization.as_str().into(), minor.into(), currency.into()];
         sql::execute(txn, insert, values).await?;
         book(txn, call, "capture", *amount, ("held", "clearing")).await?;
+        if rest.is_positive() {
+            // A hold is used up by its capture: what was not taken is let go of.
+            book(txn, call, "void", rest, ("held", "customers")).await?;
+        }
         Ok(Outcome::Success(Capture { id: id.into(), amount: *amount }))
     }
 
     fn planned_refusal(&self) -> Option<Declined> {
         Some(Declined { reason: DeclineReason::NothingHeld })
+    }
+
+    fn part(&self) -> Option<Self> {
+        let CaptureFunds { authorization, amount } = &self.0;
+        let half = Money::from_minor(amount.minor() / 2, amount.currency());
+        half.is_positive().then(|| Self(CaptureFunds { authorization: authorization.clone(), amount: half }))
     }
 }
 
@@ -253,9 +266,9 @@ impl Effect for Refunding {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Settling(Settle);
+pub(super) struct Settling(Settle);
 
 impl Effect for Settling {
     const CALL: &'static str = "settle-payment";

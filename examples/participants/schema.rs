@@ -111,6 +111,18 @@ CREATE VIEW IF NOT EXISTS effects AS
     SELECT request_id, call, business_key, count(*) AS effects, min(attempt) AS attempt
     FROM effect GROUP BY request_id;
 
+-- What was taken and is done later. Whoever asked was told so, and a killed process forgets none of it.
+CREATE TABLE IF NOT EXISTS backlog (
+    request_id         TEXT PRIMARY KEY,
+    forward_request_id TEXT NOT NULL,
+    saga               TEXT NOT NULL,
+    business_key       TEXT NOT NULL,
+    attempt            INTEGER NOT NULL,
+    call               TEXT NOT NULL,
+    asked              TEXT NOT NULL,
+    due                INTEGER NOT NULL
+) STRICT;
+
 -- Bad days, planned: looked up by attempt, which the engine counts durably, so a killed and restarted
 -- process meets the same ones.
 CREATE TABLE IF NOT EXISTS fault (

@@ -1,18 +1,25 @@
 //! How every call is taken: what is planned for it, the barrier, the effect, and the answer.
 
+mod backlog;
+mod planned;
+mod query;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use amends::core::Json;
 use amends::ports::Clock;
-use amends::prelude::{Contract, Finding, Undo, UndoFinding};
+use amends::prelude::{Contract, Undo};
 use amends_barrier::{self as barrier, Outcome};
-use amends_workflows::ports::{Answer, Call, CallError, Fault, code};
+use amends_workflows::ports::{Answer, Call, CallError, Fault, UndoAnswer, UndoError, code};
 use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
+
+use planned::{InPart, Refusing};
 
 use super::fault::{self, Fate, Kind, Plan, PlannedFault};
 use super::{schema, sql};
@@ -61,6 +68,14 @@ pub(super) trait Effect: Serialize + Send + Sync + 'static {
     fn planned_refusal(&self) -> Option<Self::Refusal> {
         None
     }
+
+    /// What is brought about where only a part of it is planned to be, if this has parts.
+    fn part(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// Something that a compensation brings about. Its forward call is known to have taken effect.
@@ -74,6 +89,10 @@ pub(super) trait Undoing: Serialize + Send + Sync + 'static {
         txn: &DatabaseTransaction,
         call: &Call,
     ) -> impl Future<Output = Result<Undo, Failed>> + Send;
+
+    /// How what it would undo stands now, as SQL with the forward request id for its one parameter, that gives
+    /// a JSON object.
+    const STANDS: &'static str;
 }
 
 /// Something that is asked and changes nothing.
@@ -147,7 +166,9 @@ impl Service {
         let reader = connect(path, 4).await?;
         let plan = RwLock::new(Plan::load(&writer).await?);
         let (path, running) = (path.to_owned(), Mutex::default());
-        Ok(Self(Arc::new(Shared { path, writer, reader, plan, running, clock, pace })))
+        let service = Self(Arc::new(Shared { path, writer, reader, plan, running, clock, pace }));
+        service.take_up().await?;
+        Ok(service)
     }
 
     /// A connection of one's own.
@@ -215,12 +236,28 @@ impl Service {
                 Err(Fault::lost("no answer so far").into())
             }
             Kind::Refused => self.detached(call, Duration::ZERO, Refusing(ask)).await,
+            Kind::Accepted if self.is_answered(call, &ask).await? => {
+                self.detached(call, Duration::ZERO, ask).await
+            }
+            Kind::Accepted => {
+                self.take(call, fate.after, ask).await?;
+                Err(CallError::Accepted { wait: None })
+            }
+            Kind::Partial => self.detached(call, Duration::ZERO, InPart(ask)).await,
+            Kind::Mismatch => {
+                self.hold_otherwise(call, &ask).await?;
+                self.detached(call, Duration::ZERO, ask).await
+            }
+            Kind::Fenced => {
+                self.fence(call, &ask).await?;
+                self.detached(call, Duration::ZERO, ask).await
+            }
             _ => Err(self.failure(fate).into()),
         }
     }
 
     /// Takes a compensation of the call `call.forward_request_id`.
-    pub(super) async fn undoing<U: Undoing>(&self, call: &Call, ask: U) -> Answer<Undo> {
+    pub(super) async fn undoing<U: Undoing>(&self, call: &Call, ask: U) -> UndoAnswer {
         let Some(fate) = self.fate(call, U::CALL) else {
             return Ok(self.detached_undo(call, Duration::ZERO, ask).await?);
         };
@@ -238,6 +275,7 @@ impl Service {
                 tokio::spawn(async move { service.detached_undo(&call, fate.after, ask).await });
                 Err(Fault::lost("no answer so far").into())
             }
+            Kind::Stale => Err(UndoError::Stale { found: self.as_it_stands::<U>(call).await? }),
             _ => Err(self.failure(fate).into()),
         }
     }
@@ -253,70 +291,6 @@ impl Service {
             Some(Fate { kind: Kind::Refused, .. }) => Err(CallError::Refused(ask.planned_refusal())),
             Some(fate) => Err(self.failure(fate).into()),
         }
-    }
-
-    /// Says what became of the effect `E` under `call.request_id`.
-    pub(super) async fn query<E: Effect>(
-        &self,
-        call: &Call,
-    ) -> Result<Finding<E::Output, E::Refusal>, Fault> {
-        match self.query_fate(call, E::CALL).await? {
-            Some(Kind::Absent) => return Ok(Finding::Absent),
-            Some(Kind::Unclear) => return Ok(Finding::Unclear("state `weird`".to_owned())),
-            _ if self.is_running(call) => return Ok(Finding::InProgress),
-            _ => {}
-        }
-        let (id, fence) = (call.request_id.0, call.fence_through);
-        let found = match fence {
-            Some(_) => {
-                barrier::in_transaction(&self.0.writer, async |txn| {
-                    barrier::query::<E::Output, E::Refusal>(txn, id, fence).await
-                })
-                .await
-            }
-            None => {
-                let txn = self.0.reader.begin().await.map_err(Failed::from)?;
-                barrier::query(&txn, id, None).await
-            }
-        };
-        Ok(match found.map_err(Failed::from)? {
-            barrier::Finding::Kept(Outcome::Success(output)) => Finding::Applied(output),
-            barrier::Finding::Kept(Outcome::Partial(output)) => Finding::Partial(output),
-            barrier::Finding::Kept(Outcome::Refused(reason)) => Finding::Refused(reason),
-            barrier::Finding::Fenced(fence) => Finding::Fenced { through: fence.through() },
-            barrier::Finding::InProgress => Finding::InProgress,
-            barrier::Finding::Absent => Finding::Absent,
-        })
-    }
-
-    /// Says what became of the compensation `U` under `call.request_id`.
-    pub(super) async fn query_undo<U: Undoing>(&self, call: &Call) -> Result<UndoFinding, Fault> {
-        match self.query_fate(call, U::CALL).await? {
-            Some(Kind::Absent) => return Ok(UndoFinding::Absent),
-            Some(Kind::Unclear) => return Ok(UndoFinding::Unclear("state `weird`".to_owned())),
-            _ if self.is_running(call) => return Ok(UndoFinding::InProgress),
-            _ => {}
-        }
-        let (id, fence) = (call.request_id.0, call.fence_through);
-        let found = match fence {
-            Some(_) => {
-                barrier::in_transaction(&self.0.writer, async |txn| {
-                    barrier::query_compensation(txn, id, fence).await
-                })
-                .await
-            }
-            None => {
-                let txn = self.0.reader.begin().await.map_err(Failed::from)?;
-                barrier::query_compensation(&txn, id, None).await
-            }
-        };
-        Ok(match found.map_err(Failed::from)? {
-            barrier::Finding::Kept(barrier::Undo::Undone) => UndoFinding::Undone,
-            barrier::Finding::Kept(barrier::Undo::NothingToUndo) => UndoFinding::NothingToUndo,
-            barrier::Finding::Fenced(fence) => UndoFinding::Fenced { through: fence.through() },
-            barrier::Finding::InProgress => UndoFinding::InProgress,
-            barrier::Finding::Absent => UndoFinding::Absent,
-        })
     }
 
     /// Works in a task of its own: a caller that stops listening stops nothing.
@@ -360,8 +334,10 @@ impl Service {
         match answer.map_err(Fault::from)? {
             barrier::Answer::Kept(Outcome::Success(output)) => Ok(output),
             barrier::Answer::Kept(Outcome::Refused(reason)) => Err(CallError::Refused(reason)),
-            barrier::Answer::Kept(Outcome::Partial(_)) => {
-                unreachable!("no participant of the shop does half of what it is asked")
+            barrier::Answer::Kept(Outcome::Partial(output)) => {
+                let output = output.as_ref().map(Json::encode).transpose();
+                // That it took effect in part must reach the caller even where the part cannot be told.
+                Err(CallError::Partial(output.unwrap_or_default()))
             }
             barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out").into()),
             barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values").into()),
@@ -402,38 +378,6 @@ impl Service {
         plan.fate(&call.business_key, name, call.attempt)
     }
 
-    /// What is planned for a query, waited out where it is a wait. Counts the query where any is planned.
-    async fn query_fate(&self, call: &Call, name: &str) -> Result<Option<Kind>, Fault> {
-        let name = format!("{name}/query");
-        let known =
-            self.0.plan.read().unwrap_or_else(PoisonError::into_inner).knows(&call.business_key, &name);
-        if !known {
-            return Ok(None);
-        }
-        let number = self.count_query(call, &name).await.map_err(Failed::from)?;
-        let fate = {
-            let plan = self.0.plan.read().unwrap_or_else(PoisonError::into_inner);
-            plan.fate(&call.business_key, &name, number)
-        };
-        match fate {
-            Some(Fate { kind: Kind::Slow, after }) => {
-                self.wait(after).await;
-                Ok(None)
-            }
-            Some(Fate { kind: kind @ (Kind::Absent | Kind::Unclear), .. }) => Ok(Some(kind)),
-            Some(fate) => Err(self.failure(fate)),
-            None => Ok(None),
-        }
-    }
-
-    async fn count_query(&self, call: &Call, name: &str) -> Result<u32, DbErr> {
-        let count = "INSERT INTO query_count VALUES (?, ?, 1) \
-                     ON CONFLICT DO UPDATE SET queries = queries + 1 RETURNING queries";
-        let row = sql::first(&self.0.writer, count, [(&*call.business_key).into(), name.into()]).await?;
-        let row = row.ok_or_else(|| DbErr::RecordNotFound("the count of queries".to_owned()))?;
-        Ok(u32::try_from(row.try_get::<i64>("", "queries")?).unwrap_or(u32::MAX))
-    }
-
     /// What the caller of a call is told that never gets to work.
     fn failure(&self, fate: Fate) -> Fault {
         match fate.kind {
@@ -462,26 +406,6 @@ struct Running(Service, Uuid);
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.0.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
-    }
-}
-
-/// The same call, refused as planned: through the barrier, so that the refusal is kept.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Refusing<E>(E);
-
-impl<E: Effect> Effect for Refusing<E> {
-    const CALL: &'static str = E::CALL;
-    type Output = E::Output;
-    type Refusal = E::Refusal;
-
-    async fn apply(
-        &self,
-        _: &DatabaseTransaction,
-        _: &Call,
-    ) -> Result<Outcome<E::Output, E::Refusal>, Failed> {
-        let refused = self.0.planned_refusal().map(Outcome::Refused);
-        refused.ok_or_else(|| Fault::new(code::BAD_REQUEST, "this cannot be refused").into())
     }
 }
 

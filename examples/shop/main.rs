@@ -2,7 +2,7 @@
 //!
 //! Read `args` (what can be asked), `load` and `admission` (what comes in), `files` and `contents` (what is
 //! worked on), `shop` (what works on it), `run` and `drive` (what is done), `findings`, `desk` and `report` (the
-//! last page), `show` (one saga, closely) and `text` (how anything is printed).
+//! last page), `show` and `waits` (one saga, closely) and `text` (how anything is printed).
 
 mod admission;
 mod args;
@@ -20,6 +20,7 @@ mod run;
 mod shop;
 mod show;
 mod text;
+mod waits;
 
 use std::fmt;
 use std::io::IsTerminal as _;

@@ -17,7 +17,7 @@ use crate::participants::Participants;
 use crate::report::HOW;
 use crate::shop::unopened;
 use crate::text::{self, counted, print, shown_page, wrapped};
-use crate::{End, Unusable};
+use crate::{End, Unusable, waits};
 
 /// Prints it.
 ///
@@ -114,6 +114,13 @@ fn page(view: &SagaView, now: Timestamp, width: Option<usize>) -> String {
     page += "\nTIMELINE\n";
     for line in view.timeline().lines() {
         page += &format!("{}\n", wrapped(line, width, 8));
+    }
+    let waits = if view.set_aside.is_none() { waits::lines(view, now) } else { Vec::new() };
+    if !waits.is_empty() {
+        page += "\nWAITS FOR\n";
+    }
+    for line in waits {
+        page += &format!("{}\n", wrapped(&line, width, 2));
     }
     if !view.desk.is_empty() {
         page += "\nDESK\n";

@@ -146,7 +146,9 @@ impl Shop {
 
     pub(crate) fn end(&self, workflow: &str, key: &str, end: End, amount: Money) {
         let ended = Ended { workflow: workflow.into(), key: key.into(), end, amount };
-        self.ended.lock().unwrap().push(ended);
+        let mut all = self.ended.lock().unwrap();
+        all.retain(|earlier| earlier.key != key);
+        all.push(ended);
     }
 
     pub(crate) async fn audit(&self) -> Vec<Finding> {

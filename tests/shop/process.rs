@@ -7,18 +7,35 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Once;
 
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 
-/// The example, which `cargo test` builds beside the folder of this test.
+/// The example. A run of all tests builds it beside the folder of this one; a run of one test alone does not, and
+/// would meet none, or that of yesterday.
 pub fn shop() -> Command {
+    static CURRENT: Once = Once::new();
     let here = std::env::current_exe().expect("this test is a file");
     let profile = here.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
     let shop = profile.join("examples").join("shop");
-    assert!(shop.exists(), "{} is not there: run `cargo build --example shop`", shop.display());
+    CURRENT.call_once(|| {
+        let what = if shop.exists() { "older than its sources" } else { "not there" };
+        assert!(is_current(&shop), "{} is {what}: run `cargo build --example shop` first", shop.display());
+    });
     let mut command = Command::new(shop);
     command.env_remove("NO_COLOR").env_remove("RUST_LOG").stdin(Stdio::null());
     command
+}
+
+/// Is it there, and younger than everything that it was made of?
+fn is_current(shop: &Path) -> bool {
+    let modified = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+    let made_of = std::fs::read_to_string(shop.with_extension("d")).unwrap_or_default();
+    let Some(built) = modified(shop).filter(|_| !made_of.is_empty()) else { return false };
+    // As make reads it: `shop: a.rs b.rs`, where a space in a name is escaped.
+    let escaped = made_of.replace("\\ ", "\0");
+    let sources = escaped.split_whitespace().skip(1).map(|source| source.replace('\0', " "));
+    sources.map(PathBuf::from).all(|source| modified(&source).is_some_and(|changed| changed <= built))
 }
 
 /// How a call ended.

@@ -16,7 +16,7 @@ mod shipping;
 use std::sync::Arc;
 
 // The public interface is:
-pub use call::{Answer, Call, CallError, Fault, code};
+pub use call::{Answer, Call, CallError, Fault, UndoAnswer, UndoError, code};
 pub use inventory::{Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine};
 pub use letters::{Notice, Notifications, Receipt, Receipts, Sent};
 pub use payments::{

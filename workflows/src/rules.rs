@@ -6,10 +6,10 @@
 use std::sync::LazyLock;
 
 use amends::prelude::{
-    Class, Classifier, CompensationError, Meaning, Problem, QueryError, StepContext, StepError,
+    Class, Classifier, CompensationError, Meaning, Problem, QueryError, StepContext, StepError, Undo,
 };
 
-use crate::ports::{Answer, CallError, Fault, code};
+use crate::ports::{Answer, CallError, Fault, UndoAnswer, UndoError, code};
 
 /// The warehouse's codes.
 pub static WAREHOUSE: LazyLock<Classifier> = LazyLock::new(|| usual("warehouse/1"));
@@ -54,6 +54,8 @@ pub fn forward<T, R>(
     let fault = match answer {
         Ok(result) => return Ok(result),
         Err(CallError::Refused(reason)) => return Err(StepError::Refused(reason)),
+        Err(CallError::Accepted { wait }) => return Err(StepError::Accepted { wait }),
+        Err(CallError::Partial(result)) => return Err(StepError::Partial(result)),
         Err(CallError::Failed(fault)) => fault,
     };
     // These two speak of the request id and not of the work, so they mean the same everywhere.
@@ -68,11 +70,12 @@ pub fn forward<T, R>(
 ///
 /// # Errors
 /// Whatever the answer is other than a result.
-pub fn backward<T>(rules: &Classifier, operation: &str, answer: Answer<T>) -> Result<T, CompensationError> {
+pub fn backward(rules: &Classifier, operation: &str, answer: UndoAnswer) -> Result<Undo, CompensationError> {
     let fault = match answer {
-        Ok(result) => return Ok(result),
-        Err(CallError::Refused(never)) => match never {},
-        Err(CallError::Failed(fault)) => fault,
+        Ok(undo) => return Ok(undo),
+        Err(UndoError::Accepted { wait }) => return Err(CompensationError::Accepted { wait }),
+        Err(UndoError::Stale { found }) => return Err(CompensationError::Stale { found }),
+        Err(UndoError::Failed(fault)) => fault,
     };
     match &*fault.code {
         // This transmission was closed out, so it had no effect; the next one is a later attempt.
@@ -110,7 +113,7 @@ mod tests {
     fn a_failure_names_its_rule_and_the_version_of_the_rules() {
         let mut fault = Fault::new(code::UNAVAILABLE, "card declined");
         fault.retry_after = Some(std::time::Duration::from_secs(3));
-        let error = backward::<()>(&CARRIER, "ship", Err(fault.into())).unwrap_err();
+        let error = backward(&CARRIER, "ship", Err(fault.into())).unwrap_err();
         let expected = expect_test::expect![[r#"
             Transient(
                 Problem {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Books, FakeShop};
-use crate::ports::{Answer, Call, CallError, Fault, code};
+use crate::ports::{Answer, Call, CallError, Fault, UndoAnswer, code};
 
 /// What is kept under one request id.
 #[derive(Default)]
@@ -34,7 +34,7 @@ fn typed<T: DeserializeOwned>(of: Value) -> T {
     serde_json::from_value(of).unwrap()
 }
 
-fn fault<R>(code: &'static str) -> CallError<R> {
+fn fault<E: From<Fault>>(code: &'static str) -> E {
     Fault::new(code, "said the barrier").into()
 }
 
@@ -74,7 +74,7 @@ impl FakeShop {
         let kept = match &answer {
             Ok(result) => Kept::Done(value(result)),
             Err(CallError::Refused(reason)) => Kept::Refused(value(reason)),
-            Err(CallError::Failed(_)) => return answer,
+            Err(CallError::Accepted { .. } | CallError::Partial(_) | CallError::Failed(_)) => return answer,
         };
         let row = books.rows.entry(call.request_id).or_default();
         (row.asked, row.kept) = (value(ask), Some(kept));
@@ -85,7 +85,7 @@ impl FakeShop {
     }
 
     /// A compensation: `body` runs at most once, and only if the forward call took effect.
-    pub(super) fn backward(&self, call: &Call, body: impl FnOnce(&mut Books)) -> Answer<Undo> {
+    pub(super) fn backward(&self, call: &Call, body: impl FnOnce(&mut Books)) -> UndoAnswer {
         let mut books = self.books();
         let row = books.rows.entry(call.request_id).or_default();
         match row.kept.clone() {

@@ -1,6 +1,6 @@
 //! What the fakes do.
 
-use amends::prelude::{Contract, Finding, Never, Undo, UndoFinding};
+use amends::prelude::{Contract, Finding, Never, UndoFinding};
 use async_trait::async_trait;
 
 use super::{Books, FakeShop, Taken};
@@ -49,7 +49,7 @@ impl Inventory for FakeShop {
         Ok(self.find(call))
     }
 
-    async fn release(&self, call: &Call, _: &OrderId) -> Answer<Undo> {
+    async fn release(&self, call: &Call, _: &OrderId) -> UndoAnswer {
         self.backward(call, |books| {
             for (sku, pieces) in books.reserved.remove(&name("goods", call)).unwrap() {
                 *books.shelf.get_mut(&sku).unwrap() += pieces;
@@ -101,7 +101,7 @@ impl Payments for FakeShop {
         Ok(self.find(call))
     }
 
-    async fn void(&self, call: &Call, _: &str) -> Answer<Undo> {
+    async fn void(&self, call: &Call, _: &str) -> UndoAnswer {
         self.backward(call, |books| {
             books.held.remove(&name("money", call)).unwrap();
         })

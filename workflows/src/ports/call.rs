@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends::core::{RequestId, SagaId};
-use amends::prelude::{Coded, Never, StepContext};
+use amends::core::{Json, RequestId, SagaId};
+use amends::prelude::{Coded, Never, StepContext, Undo};
 
 /// Who asks, and which transmission this is. An adapter for a real service sends it along, for instance as
 /// headers.
@@ -52,11 +52,44 @@ pub type Answer<T, R = Never> = Result<T, CallError<R>>;
 pub enum CallError<R = Never> {
     /// The participant said no, finally, and nothing took effect.
     Refused(R),
+    /// The participant has taken it, and will answer later.
+    Accepted {
+        /// Its wish not to be asked before.
+        wait: Option<Duration>,
+    },
+    /// It took effect in part; what there is of a result.
+    Partial(Option<Json>),
     /// Something failed; its code says what, and the rules what that means.
     Failed(Fault),
 }
 
 impl<R> From<Fault> for CallError<R> {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault)
+    }
+}
+
+/// What a participant answers to a compensation.
+pub type UndoAnswer = Result<Undo, UndoError>;
+
+/// Why a compensation has no result: it can neither be refused nor done in part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UndoError {
+    /// The participant has taken it, and will answer later.
+    Accepted {
+        /// Its wish not to be asked before.
+        wait: Option<Duration>,
+    },
+    /// What was to be undone has moved since, and somebody has to look before anything is overwritten.
+    Stale {
+        /// How it stands now.
+        found: Json,
+    },
+    /// As [`CallError::Failed`].
+    Failed(Fault),
+}
+
+impl From<Fault> for UndoError {
     fn from(fault: Fault) -> Self {
         Self::Failed(fault)
     }

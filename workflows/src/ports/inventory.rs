@@ -1,10 +1,10 @@
 //! The warehouse's stock.
 
-use amends::prelude::{Contract, Finding, Never, Payload, Undo, UndoFinding};
+use amends::prelude::{Contract, Finding, Never, Payload, UndoFinding};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Call, Fault};
+use super::{Answer, Call, Fault, UndoAnswer};
 use crate::names::{OrderId, ReservationId, Sku};
 
 /// So many of one thing.
@@ -18,7 +18,7 @@ pub struct StockLine {
 }
 
 /// Set these goods aside.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reserve {
     /// For which order.
     pub order: OrderId,
@@ -53,7 +53,7 @@ impl Payload for OutOfStock {
 }
 
 /// Goods come back.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Restock {
     /// Of which order they were.
     pub order: OrderId,
@@ -85,7 +85,7 @@ pub trait Inventory: Send + Sync + 'static {
     async fn reservation(&self, call: &Call) -> Result<Finding<Reservation, OutOfStock>, Fault>;
 
     /// Puts the goods of the reservation `call.forward_request_id` back on the shelf.
-    async fn release(&self, call: &Call, order: &OrderId) -> Answer<Undo>;
+    async fn release(&self, call: &Call, order: &OrderId) -> UndoAnswer;
 
     /// What became of [`release`](Self::release).
     async fn released(&self, call: &Call) -> Result<UndoFinding, Fault>;

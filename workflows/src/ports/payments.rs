@@ -1,15 +1,15 @@
 //! The payment gateway, and the books that say where the money is.
 
-use amends::prelude::{Contract, Finding, Never, Payload, Undo, UndoFinding};
+use amends::prelude::{Contract, Finding, Never, Payload, UndoFinding};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Call, Fault};
+use super::{Answer, Call, Fault, UndoAnswer};
 use crate::money::Money;
 use crate::names::{AuthorizationId, CaptureId, CardToken, RefundReference, SettlementId};
 
 /// Hold this much on a card.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Authorize {
     /// For what: the order or the payment.
     pub reference: String,
@@ -62,7 +62,7 @@ pub enum DeclineReason {
 }
 
 /// Take what is held.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CaptureFunds {
     /// What is held.
     pub authorization: AuthorizationId,
@@ -118,7 +118,7 @@ pub trait Payments: Send + Sync + 'static {
     async fn authorization(&self, call: &Call) -> Result<Finding<Authorization, Declined>, Fault>;
 
     /// Lets go of the money that the request `call.forward_request_id` held.
-    async fn void(&self, call: &Call, reference: &str) -> Answer<Undo>;
+    async fn void(&self, call: &Call, reference: &str) -> UndoAnswer;
 
     /// What became of [`void`](Self::void).
     async fn voided(&self, call: &Call) -> Result<UndoFinding, Fault>;
@@ -134,7 +134,7 @@ pub trait Payments: Send + Sync + 'static {
 }
 
 /// Move what was taken to the merchant's account.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Settle {
     /// What was taken.
     pub capture: CaptureId,

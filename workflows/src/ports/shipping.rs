@@ -8,7 +8,7 @@ use super::{Answer, Call};
 use crate::names::{OrderId, ReservationId, TrackingNumber};
 
 /// Send these goods.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Dispatch {
     /// Of which order.
     pub order: OrderId,

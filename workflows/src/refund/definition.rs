@@ -1,7 +1,7 @@
 //! The refund saga's shape.
 //!
 //! ```text
-//!                                                                          ┌─▶ restock
+//!                                                                          ┌─▶ restock, if goods came back
 //!    requested ──▶ read-sale ──▶ check-refundable ──▶ refund-payment ──────┤   ▸ retriable
 //!                  ○ read        ○ read               ◆ pivot              └─▶ notify-customer
 //!                                                                              ▸ retriable
@@ -15,6 +15,8 @@
 //! | notify-customer | by repeating |
 //!
 //! There is nothing to undo: before the pivot nothing has an effect, and after it there is no way back.
+//!
+//! Version 1 went to the warehouse for every refund, with nothing to put on a shelf for most.
 
 use amends::prelude::{Configure, Handle, PlanErrors, Saga, SagaBuilder};
 
@@ -33,8 +35,8 @@ pub struct RefundSaga {
     pub refundable: Handle<Refundable>,
     /// The money given back.
     pub refunded: Handle<Refunded>,
-    /// The goods that came back.
-    pub restocked: Handle<Restocked>,
+    /// The goods that came back, if any did.
+    pub restocked: Handle<Option<Restocked>>,
 }
 
 /// Builds the refund saga on these participants.
@@ -42,7 +44,7 @@ pub struct RefundSaga {
 /// # Errors
 /// When the definition is wrong, which a test excludes.
 pub fn refund_saga(p: &Participants) -> Result<RefundSaga, PlanErrors> {
-    let (mut s, request) = SagaBuilder::<RefundRequested>::new("refund", 1);
+    let (mut s, request) = SagaBuilder::<RefundRequested>::new("refund", 2);
 
     let sale = s.read("read-sale", ReadSale::new(p.sales.clone()).retry("sales"), request);
     let refundable = s.read("check-refundable", CheckRefundable, (request, sale));
@@ -51,7 +53,8 @@ pub fn refund_saga(p: &Participants) -> Result<RefundSaga, PlanErrors> {
     let (refunded, mut s) = s.pivot("refund-payment", refund, refundable);
 
     let restock = RestockGoods::new(p.inventory.clone()).retry("warehouse").query("warehouse");
-    let restocked = s.retriable("restock", restock, request);
+    let any = request.map(|request| !request.returned.is_empty());
+    let restocked = s.when("goods-came-back", any, |b| b.retriable("restock", restock, request));
 
     let notify = NotifyRefund::new(p.notifications.clone()).retry("post-office").query("post-office");
     let sent = s.retriable("notify-customer", notify, (request, refunded));
