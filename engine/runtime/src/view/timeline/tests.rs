@@ -70,5 +70,6 @@ fn rare_answers_and_what_people_did_name_what_they_are_about() {
         auth kept waiting for 99.000s
         auth/forward: assigned to ann
         compensation of auth requested by ann (goodwill), approved by bob
-        op1 denied by bob"#]].assert_eq(&told.join("\n"));
+        op1 denied by bob"#]]
+    .assert_eq(&told.join("\n"));
 }
