@@ -340,6 +340,7 @@ fn a_claim_whose_answer_was_lost_is_found_by_the_sweep() {
     let sagas = works.start(&mut cluster, first, 0..5);
     cluster.run_for(CALL / 2);
     let second = cluster.join(&[&works.definition]);
+    cluster.run_for(BEAT / 4);
     cluster.wire(second).lose_claims(1);
     cluster.drain(first, Duration::ZERO);
     cluster.run_until(seconds(10), |cluster| cluster.all_ended(&sagas));
@@ -398,6 +399,23 @@ fn what_a_clock_that_ran_ahead_put_to_sleep_is_woken_by_the_others() {
     cluster.run_until(seconds(70), |cluster| cluster.owned(right) == 3);
     cluster.run_until(seconds(60), |cluster| cluster.all_ended(&sagas));
     works.assert_each_once(&cluster, &sagas);
+}
+
+#[test]
+fn the_same_cluster_tells_the_same_story() {
+    let story = || {
+        let (mut cluster, works, [first, second, third]) = cluster_of();
+        let sagas = works.start(&mut cluster, first, 0..10);
+        cluster.run_for(CALL / 2);
+        cluster.freeze(first);
+        cluster.run_for(seconds(12));
+        cluster.kill(second);
+        cluster.wake(first);
+        cluster.run_until(seconds(120), |cluster| cluster.all_ended(&sagas));
+        let heard = [first, second, third].map(|node| cluster.wire(node).heard());
+        (heard, sagas.iter().map(|saga| cluster.view(*saga).timeline()).collect::<Vec<_>>())
+    };
+    assert_eq!(story(), story());
 }
 
 #[test]
