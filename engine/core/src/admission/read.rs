@@ -302,6 +302,6 @@ fn survives(text: &str, integer: bool, zero: bool) -> Result<(), Reason> {
     }
     // The reader of payloads rounds less carefully and finds some of the largest doubles infinite.
     let fits = serde_json::from_str::<f64>(text).is_ok()
-        && text.parse::<f64>().is_ok_and(|number| number.is_finite() && (zero || number != 0.0));
+        && text.parse::<f64>().is_ok_and(|number| zero || number != 0.0);
     if fits { Ok(()) } else { Err(Reason::Number { text: shown() }) }
 }

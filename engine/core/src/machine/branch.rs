@@ -5,10 +5,10 @@
 //! QUARANTINED, as one whose input cannot be built; a `resume` of it asks for the decision anew. Until it is
 //! decided no step of the branch begins, and none is accepted as applied.
 
-use super::fold::shift;
+use super::fold::without_effect;
+use super::retry;
 use super::scribe::Scribe;
 use super::table::Moment;
-use super::{derive, retry};
 use crate::event::{Because, Failure, JournalEvent};
 use crate::id::{ActionId, BranchIx, StepIx};
 use crate::machine::Rejected;
@@ -113,8 +113,7 @@ pub(super) fn fold(
     for step in plan.steps_of(Side { branch: ix, taken: !taken }) {
         let action = &mut state.steps[step.0].forward;
         if !action.stage.is_settled() {
-            shift(action, Moment::Skipped, at)?;
-            derive::forget_plans(action);
+            without_effect(action, Moment::Skipped, at)?;
         }
     }
     Ok(())

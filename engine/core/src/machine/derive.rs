@@ -2,20 +2,17 @@
 //! whose compensation may start. Order comes from the graph, never from clocks.
 
 use super::branch;
-use super::fold::shift;
+use super::fold::{shift, without_effect};
 use super::table::Moment;
 use crate::event::Because;
 use crate::id::StepIx;
 use crate::plan::{InDoubt, SagaPlan, Settle, Source};
-use crate::state::{Action, Effect, Phase, SagaState, SettlePlan, Stage};
+use crate::state::{SagaState, SettlePlan, Stage};
 use crate::time::Timestamp;
 
 const LEGAL: &str = "the stage was looked at";
 
 pub(super) fn derive(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {
-    if matches!(state.phase, Phase::Completed | Phase::Closed) {
-        return;
-    }
     if state.turned.is_none() {
         unblock(plan, state, at);
     } else {
@@ -62,8 +59,8 @@ fn skip_what_has_not_begun(state: &mut SagaState, at: Timestamp) {
     for step in &mut state.steps {
         let action = &mut step.forward;
         let begun = match action.stage {
-            Stage::Pending | Stage::Ready | Stage::RetryScheduled => false,
-            Stage::Quarantined => action.effect != Effect::None,
+            // A pivot that took effect in part stands QUARANTINED, too: it hinders the turn.
+            Stage::Pending | Stage::Ready | Stage::RetryScheduled | Stage::Quarantined => false,
             Stage::Running
             | Stage::Reconciling
             | Stage::Succeeded
@@ -72,16 +69,9 @@ fn skip_what_has_not_begun(state: &mut SagaState, at: Timestamp) {
             | Stage::Skipped => true,
         };
         if !begun {
-            shift(action, Moment::Skipped, at).expect(LEGAL);
-            forget_plans(action);
+            without_effect(action, Moment::Skipped, at).expect(LEGAL);
         }
     }
-}
-
-/// What was planned for an action that will not happen.
-pub(super) fn forget_plans(action: &mut Action) {
-    action.retry_at = None;
-    action.quarantine = None;
 }
 
 fn unblock_compensations(plan: &SagaPlan, state: &mut SagaState, at: Timestamp) {
@@ -125,5 +115,5 @@ fn settled_by_compensation(plan: &SagaPlan, state: &SagaState, ix: StepIx) -> bo
         Settle::NoEffect => false,
     };
     let fenced = plan.step(ix).undo.is_some_and(|undo| undo.in_doubt == InDoubt::Fence);
-    fenced && spent && forward.running.is_none()
+    fenced && spent
 }

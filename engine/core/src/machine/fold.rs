@@ -9,7 +9,7 @@ mod dispute;
 mod person;
 mod request;
 
-pub(super) use action::shift;
+pub(super) use action::{shift, without_effect};
 pub(super) use dispute::may_skip;
 
 use super::{branch, derive};

@@ -10,7 +10,7 @@ use crate::state::{Phase, Stage, Wish};
 /// The saga turns back, unless it has already, or its pivot is under way: then it is a wish. A wish that was
 /// recorded before is the reason.
 pub(super) fn turn(s: &mut Scribe<'_>, reason: TurnReason) {
-    if s.state.turned.is_some() || s.state.past_pivot(s.plan) || s.state.phase.is_ended() {
+    if s.state.turned.is_some() || s.state.phase.is_ended() {
         return;
     }
     if s.state.pivot_in_doubt(s.plan) {

@@ -436,7 +436,7 @@ fn settle(action: &mut Action, plan: SettlePlan) -> Folded {
 }
 
 /// Every transmission so far is known to have had no effect.
-pub(super) fn without_effect(action: &mut Action, moment: Moment, at: Timestamp) -> Folded {
+pub(in crate::machine) fn without_effect(action: &mut Action, moment: Moment, at: Timestamp) -> Folded {
     shift(action, moment, at)?;
     action.effect = Effect::None;
     clear(action);

@@ -92,13 +92,10 @@ fn settled(
     action::settled(plan, state, id, at)
 }
 
-/// May a step that was recorded as SUCCEEDED become SKIPPED? Not in an ended saga, not past the pivot, and not
-/// once its compensation was requested: then the step stands, and only its effect is known better.
+/// May a step that was recorded as SUCCEEDED become SKIPPED? Not past the pivot (or the end), and not once its
+/// compensation was requested: then the step stands, and only its effect is known better.
 pub(in crate::machine) fn may_skip(plan: &SagaPlan, state: &SagaState, id: &ActionId) -> bool {
-    id.is_forward()
-        && !state.phase.is_ended()
-        && state.before_pivot(plan)
-        && !state.compensation_began(plan, id)
+    id.is_forward() && state.before_pivot(plan) && !state.compensation_began(plan, id)
 }
 
 /// Is this a compensation of an effect that is, or may be, in place?

@@ -36,9 +36,6 @@ fn may_resume(s: &Scribe<'_>, id: &ActionId, a: &Action) -> Result<(), Rejected>
     if a.quarantine.is_some_and(|(because, _)| because == Because::Stale) {
         return refuse(format!("`{id}` is stale: approve or deny it"));
     }
-    if id.is_forward() && s.state.turned.is_some() {
-        return refuse("the saga has turned back: nothing goes forward");
-    }
     Ok(())
 }
 
