@@ -382,3 +382,45 @@ impl Dice {
         to.push('"');
     }
 }
+
+#[test]
+fn a_depth_limit_above_what_readers_read_counts_as_that() {
+    let limits = Limits { depth_max: 1_000, ..Limits::DEFAULT };
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(admit(nested(Limits::DEPTH_MAX).as_bytes(), limits).is_ok());
+    let refused = admit(nested(Limits::DEPTH_MAX + 1).as_bytes(), limits).expect_err("nobody could read it");
+    assert_eq!(refused.reason, Reason::TooDeep { depth_max: Limits::DEPTH_MAX });
+}
+
+#[test]
+fn documents_that_mean_different_things_have_different_digests() {
+    let documents = [
+        "[1,2]",
+        "[12]",
+        "[[1],2]",
+        "[1,[2]]",
+        "[\"1\",2]",
+        "[\"1,2\"]",
+        "{\"a\":1,\"b\":2}",
+        "{\"a\":12}",
+        "{\"a\":{\"b\":2}}",
+        "{\"a\":1,\"b\":\"2\"}",
+        "{\"a\":\"1,b:2\"}",
+        "{}",
+        "[]",
+        "\"\"",
+        "null",
+        "\"null\"",
+        "100",
+        "100.0",
+        "1e2",
+        "\"100\"",
+        "true",
+        "\"true\"",
+        "{\"\":{}}",
+        "[{}]",
+    ];
+    let digest = |text: &str| Json::parse(text).expect("JSON").canonical_digest().expect("strict JSON");
+    let digests: std::collections::BTreeSet<_> = documents.iter().map(|text| digest(text)).collect();
+    assert_eq!(digests.len(), documents.len());
+}

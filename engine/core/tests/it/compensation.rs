@@ -577,3 +577,95 @@ fn a_barrier_does_not_help_before_the_turn() {
         "#]],
     );
 }
+
+#[test]
+fn g08_a_compensation_in_quarantine_holds_back_no_chain_beside_its_own() {
+    check(
+        "step a1(input) by-query\n step a2(a1) by-query\n step b1(input) by-query\n step b2(b1) by-query\n \
+         pivot p(a2,b2) by-query",
+        "run a1\n run a2\n run b1\n run b2\n begin p\n refuse p\n begin undo:a2\n persistent undo:a2\n run undo:b2\n agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a1#1 started (Ready)
+            0s     a1#1 succeeded: "a1"
+            0s     a2#1 started (Ready)
+            0s     a2#1 succeeded: "a2"
+            0s     b1#1 started (Ready)
+            0s     b1#1 succeeded: "b1"
+            0s     b2#1 started (Ready)
+            0s     b2#1 succeeded: "b2"
+            0s     p#1 started (Ready)
+            0s     p#1 refused: "no" → reject
+            0s     turned back: p refused
+            0s     undo:a2#1 started (Ready)
+            0s     undo:a2#1 persistent (credential) → quarantine, persistent
+            0s     undo:b2#1 started (Ready)
+            0s     undo:b2#1 succeeded: "Undone"
+            0s     ?
+              do: start undo:b1#1 in lane compensation, until 86400s
+              wake: 86400s for deadline of undo:b1
+              queues: undo:b1 since 0s
+              desk: undo:a2 on quarantine, persistent since 0s, attempts 1, effect none, persistent (credential)
+            = COMPENSATING (p refused)
+              a1: SUCCEEDED applied
+              a2: SUCCEEDED applied · undo QUARANTINED none
+              b1: SUCCEEDED applied · undo READY none
+              b2: SUCCEEDED applied · undo SUCCEEDED applied
+              p: TERMINAL_REJECTED none
+              do: start undo:b1#1 in lane compensation, until 86400s
+              wake: 86400s for deadline of undo:b1
+              queues: undo:b1 since 0s
+              desk: undo:a2 on quarantine, persistent since 0s, attempts 1, effect none, persistent (credential)
+        "#]],
+    );
+}
+
+#[test]
+fn a_compensation_that_is_tried_again_stays_in_its_lane() {
+    check(
+        "step a(input) by-query\n undo-policy base=0s\n step b(a) by-query",
+        "run a\n cancel op1\n begin undo:a\n transient undo:a\n agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 transient (busy) → retry at 0s
+            0s     ?
+              do: start undo:a#2 in lane compensation, until 86400s
+              wake: 86400s for deadline of undo:a
+              queues: undo:a since 0s
+            = COMPENSATING (cancelled by ann)
+              a: SUCCEEDED applied · undo RETRY_SCHEDULED none
+              b: SKIPPED none
+              do: start undo:a#2 in lane compensation, until 86400s
+              wake: 86400s for deadline of undo:a
+              queues: undo:a since 0s
+        "#]],
+    );
+}
+
+#[test]
+fn a_later_start_of_a_compensation_says_no_more_what_it_expects() {
+    check(
+        "step a(input) by-query\n undo-policy base=0s\n step b(a) by-query",
+        "run a\n cancel op1\n begin undo:a\n transient undo:a\n begin undo:a expects:9\n stale undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 transient (busy) → retry at 0s
+            0s     undo:a#2 started (Retry)
+            0s     undo:a#2 is stale: expected nothing, found {}
+            = COMPENSATING (cancelled by ann)
+              a: SUCCEEDED applied · undo QUARANTINED none
+              b: SKIPPED none
+              desk: undo:a on approval, stale since 0s, attempts 2, effect none, transient (busy)
+        "#]],
+    );
+}

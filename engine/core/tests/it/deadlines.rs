@@ -198,7 +198,7 @@ fn a_saga_deadline_while_the_pivot_is_in_doubt_turns_the_saga_if_it_did_not() {
 fn a_saga_deadline_after_the_pivot_marks_the_saga_late_once_and_stops_nothing() {
     check(
         PLAN,
-        "run a\n run p\n begin r\n at 60s agenda\n tick\n tick\n at 70s lost r\n run r",
+        "run a\n run p\n begin r\n at 60s agenda\n tick\n tick\n at 65s tick\n at 70s lost r\n run r",
         expect![[r#"
             0s     saga started
             0s     a#1 started (Ready)
@@ -211,6 +211,7 @@ fn a_saga_deadline_after_the_pivot_marks_the_saga_late_once_and_stops_nothing() 
               runs: r#1 since 0s
             60s    late
             60s    (tick: nothing new)
+            65s    (at 65s tick: nothing new)
             70s    r#1 unknown (timeout) → repeat at 70s
             70s    r#2 started (Repeat)
             70s    r#2 succeeded: "r"

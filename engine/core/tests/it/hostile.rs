@@ -6,16 +6,21 @@
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use amends_core::agenda::desk;
+use amends_core::event::{FailureKind, JournalEvent, Next, StartCause, TurnReason};
 use amends_core::machine::{Command, Operation, advance};
-use amends_core::{Incarnation, OperationId, SagaPlan, SagaState, Timestamp, Transition, agenda, replay};
+use amends_core::{
+    ActionId, Incarnation, OperationId, SagaPlan, SagaState, Timestamp, Transition, agenda, apply, replay,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::plan_text::plan;
+use crate::script::{action, failure, play};
 
 /// A kept journal, as it lies there.
 struct Kept {
@@ -164,6 +169,11 @@ fn change(journal: &mut Value, place: Index, change: &Change) {
 /// Nothing was made up: all that was `read` is `written` there. Members that no version so far knows may be
 /// left out, for a later one may add some.
 fn stands_in(read: &Value, written: &Value) -> bool {
+    // A billion nanoseconds and more are read as seconds.
+    let duration = |value: &Value| serde_json::from_value::<Duration>(value.clone()).ok();
+    if duration(read).is_some() && duration(read) == duration(written) {
+        return true;
+    }
     match (read, written) {
         (Value::Object(read), Value::Object(written)) => read.iter().all(|(key, value)| {
             written.get(key).map_or(value.is_null(), |written| stands_in(value, written))
@@ -181,7 +191,7 @@ fn stands_in(read: &Value, written: &Value) -> bool {
 
 /// Whatever its journal was, the saga can be looked at, and nothing that a worker does by itself panics.
 fn work_on(plan: &SagaPlan, state: &SagaState) {
-    for now in [state.at, state.at + std::time::Duration::from_secs(86_400), Timestamp::MAX] {
+    for now in [state.at, state.at + Duration::from_secs(86_400), Timestamp::MAX] {
         let _ = (agenda(plan, state, now), desk(plan, state));
         let operation =
             Operation { id: OperationId::new("op-hostile"), actor: "ann".into(), reason: "a test".into() };
@@ -236,5 +246,111 @@ proptest! {
         if let Ok(read) = serde_json::from_slice::<Vec<Transition>>(&bytes) {
             prop_assert!(replay(&KEPT[0].plan, &read).is_err(), "{:?}", read);
         }
+    }
+}
+
+#[test]
+fn a_hint_with_more_nanoseconds_than_a_second_has_is_read_as_what_it_says() {
+    let hint = serde_json::json!({"secs": 5, "nanos": u32::MAX});
+    let read: Duration = serde_json::from_value(hint.clone()).expect("it is a duration");
+    assert!(stands_in(&serde_json::to_value(read).expect("it is JSON"), &hint));
+    assert!(!stands_in(&serde_json::json!({"secs": 5, "nanos": 0}), &hint));
+}
+
+/// The reason for which a fact is refused after a script.
+fn refused(plan_text: &str, script: &str, events: &[JournalEvent]) -> String {
+    let trial = play(plan_text, script);
+    let mut state = trial.state;
+    for event in events {
+        match apply(&trial.plan, state, trial.now, event) {
+            Ok(after) => state = after,
+            Err(refused) => return refused.reason,
+        }
+    }
+    panic!("it was read: {events:?}")
+}
+
+#[test]
+fn a_fact_that_cannot_follow_is_refused() {
+    const PLAN: &str = "step a(input) by-query\n pivot p(a) by-query\n retriable r(p) by-query";
+    let id = |text: &str| action(text).0;
+    let started = |text, attempt| JournalEvent::Started {
+        action: id(text),
+        attempt,
+        cause: StartCause::Ready,
+        input: None,
+        expected: None,
+    };
+    let turned = JournalEvent::TurnedBack { reason: TurnReason::Deadline };
+    let (operation, done) = (OperationId::new("op9"), JournalEvent::Completed {});
+    let paused = JournalEvent::Paused { operation: operation.clone() };
+    let unpaused = JournalEvent::Unpaused { operation: operation.clone() };
+    let queried = JournalEvent::QueryStarted { action: id("a"), query: 2, fence_through: None };
+    let back = "run a\n cancel op1\n run undo:a";
+    for (script, event, reason) in [
+        ("", started("a", 2), "the attempt's number does not follow"),
+        ("begin a\n lost a\n send-again a op\n begin a", started("a", 3), "an attempt is running already"),
+        ("", started("p", 1), "started cannot follow PENDING"),
+        ("begin a\n lost a", queried, "the query's number does not follow"),
+        ("run a\n run p", turned.clone(), "there is no way back after the pivot"),
+        ("run a\n cancel op1", turned, "the saga cannot turn back"),
+        (back, done, "the saga is not in the phase that ends so"),
+        ("run a\n run p\n run r", JournalEvent::Compensated {}, "the saga is not in the phase that ends so"),
+        ("pause op1", paused, "the saga is paused already"),
+        ("", unpaused, "the saga is not paused"),
+    ] {
+        assert_eq!(refused(PLAN, script, &[event]), reason, "after {script}");
+    }
+}
+
+#[test]
+fn a_read_of_which_an_effect_is_possible_is_refused_once_it_is_to_be_tried_again() {
+    let read = || ActionId::forward("a");
+    let at = Timestamp(0);
+    let next = Next::Query { at };
+    let failure = failure(FailureKind::Unknown, "timeout", &[]);
+    let unknown = JournalEvent::BecameUnknown { action: read(), attempt: 1, failure, next };
+    let repeated = JournalEvent::Started {
+        action: read(),
+        attempt: 2,
+        cause: StartCause::Repeat,
+        input: None,
+        expected: None,
+    };
+    let claimed = JournalEvent::Claimed { incarnation: Incarnation(Uuid::from_u128(9)) };
+    let planned = JournalEvent::Planned { action: read(), failure: None, next: Next::Retry { at } };
+    let reason = refused("read a(input)", "begin a", &[unknown, repeated, claimed, planned]);
+    assert_eq!(reason, "the stage implies that there is no effect");
+}
+
+#[test]
+fn a_journal_that_is_not_whole_is_refused() {
+    let trial = play("step a(input) by-query\n step b(a) by-query", "run a\n at 5s begin b\n ok b");
+    let refused = |change: &dyn Fn(&mut Vec<Transition>)| {
+        let mut journal = trial.journal.clone();
+        change(&mut journal);
+        replay(&trial.plan, &journal).expect_err("it is not whole").to_string()
+    };
+    let rest = |journal: &mut Vec<Transition>| drop(journal.remove(0));
+    let begins = "replay the journal at sequence 2: the journal does not begin with SagaStarted";
+    assert_eq!(refused(&rest), begins);
+    let hole = |journal: &mut Vec<Transition>| drop(journal.remove(2));
+    assert_eq!(refused(&hole), "replay the journal at sequence 4: sequence 3 is missing");
+    let twice = |journal: &mut Vec<Transition>| journal.insert(2, journal[1].clone());
+    assert_eq!(refused(&twice), "replay the journal at sequence 2: sequence 3 is missing");
+    let back = |journal: &mut Vec<Transition>| journal[4].at = Timestamp(0);
+    assert!(refused(&back).starts_with("replay the journal at sequence 5: time went back from"));
+    let none = |journal: &mut Vec<Transition>| journal.clear();
+    assert_eq!(refused(&none), "replay the journal at sequence 0: the journal is empty");
+}
+
+#[test]
+fn a_journal_of_another_version_is_refused() {
+    let trial = play("workflow order v2\n step a(input) by-query", "run a");
+    for (other, reason) in
+        [("order v3", "it is of order version 2"), ("offer v2", "it is of order version 2")]
+    {
+        let other = plan(&format!("workflow {other}\n step a(input) by-query"));
+        assert_eq!(replay(&other, &trial.journal).expect_err("it is of another plan").reason, reason);
     }
 }

@@ -47,8 +47,34 @@ pub(crate) fn hold(
     begun_in_time(plan, before, journal)?;
     let answered = after.wishes.is_empty() || (after.turned.is_none() && after.pivot_in_doubt(plan));
     law(answered, || "a wish is left without its answer".into())?;
+    kept_while_they_mean_something(plan, after)?;
+    ends_once(before, after)?;
     no_limbo(plan, after, now)?;
     honest(plan, after, now)
+}
+
+/// An outcome, once recorded, does not change, nor when it was.
+fn ends_once(before: &SagaState, after: &SagaState) -> Held {
+    let ended = match (before.phase.is_ended(), after.phase.is_ended()) {
+        (true, _) => (before.phase, before.ended_at) == (after.phase, after.ended_at),
+        (false, true) => after.ended_at == Some(after.at),
+        (false, false) => after.ended_at.is_none(),
+    };
+    law(ended, || format!("the saga is {:?} since {:?}", after.phase, after.ended_at))
+}
+
+/// What is planned, asked and explained of an action goes with the stage that it belongs to.
+fn kept_while_they_mean_something(plan: &SagaPlan, state: &SagaState) -> Held {
+    for (id, a) in state.actions(plan) {
+        let of = |field: &str, there: bool, stage: Stage| {
+            law(!there || a.stage == stage, || format!("{id} is {} and has {field}", a.stage.name()))
+        };
+        of("a time to be retried at", a.retry_at.is_some(), Stage::RetryScheduled)?;
+        of("a reason of its quarantine", a.quarantine.is_some(), Stage::Quarantined)?;
+        of("a plan to settle it", a.settling.is_some(), Stage::Reconciling)?;
+        of("a transmission that is unknown", !a.unknown.is_empty(), Stage::Reconciling)?;
+    }
+    Ok(())
 }
 
 /// I6.

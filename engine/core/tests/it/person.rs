@@ -384,3 +384,152 @@ fn what_a_resume_granted_stands_when_the_policy_changes() {
     trial.read("at 9s begin a\n ok a");
     assert!(trial.told().contains("a#3 succeeded"), "{}", trial.told());
 }
+
+#[test]
+fn a_compensation_of_a_closed_saga_is_not_resumed() {
+    check(
+        "step a(input) by-operator\n step b(a) by-query",
+        "run a\n cancel op1\n begin undo:a\n persistent undo:a\n close op2\n approve op2 op3 bob\n resume undo:a op4",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 persistent (credential) → quarantine, persistent
+            0s     ann asks to close it, naming []
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            0s     (resume undo:a op4: decide: the saga was closed)
+            = CLOSED (cancelled by ann)
+              a: SUCCEEDED applied · undo QUARANTINED none
+              b: SKIPPED none
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_is_compensated_in_doubt_while_a_repeat_runs() {
+    check(
+        "step a(input) by-repeating retention=1h\n policy attempts=4\n query-policy base=0s",
+        "begin a\n lost a\n cancel op1\n begin a\n compensate-in-doubt a op2\n lost a\n compensate-in-doubt a op3",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → repeat at 0s
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     a#2 started (Repeat)
+            0s     (compensate-in-doubt a op2: decide: an attempt of `a/forward` is running: wait for its answer)
+            0s     a#2 unknown (timeout) → repeat at 0s
+            0s     a to be compensated in doubt
+            0s     answered op3, CompensateInDoubt: accepted
+            = COMPENSATING (cancelled by ann)
+              a: RECONCILING possible · undo READY none
+              do: start undo:a#1 in lane compensation, until 86400s
+              wake: 86400s for deadline of undo:a
+              queues: undo:a since 0s
+        "#]],
+    );
+}
+
+#[test]
+fn no_compensation_is_requested_beside_one_that_a_policy_allowed() {
+    check(
+        "step a(input) by-query\n pivot p(a) by-query",
+        "run a\n run p\n compensate m1:a op1 by-policy\n compensate m2:a op2\n begin m1:a\n compensate m2:a op3",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     completed
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op1, Compensate: accepted
+            0s     (compensate m2:a op2: decide: `a/manual:00000000-0000-0000-0000-000000000001` is open)
+            0s     m1:a#1 started (Ready)
+            0s     (compensate m2:a op3: decide: `a/manual:00000000-0000-0000-0000-000000000001` is open)
+            = COMPLETED
+              a: SUCCEEDED applied · m1:a RUNNING possible
+              p: SUCCEEDED applied
+              runs: m1:a#1 since 0s
+        "#]],
+    );
+}
+
+#[test]
+fn keep_needs_a_time_that_is_still_to_come() {
+    check(
+        "step a(input) by-query\n query-policy queries=1 base=0s",
+        "begin a\n lost a\n query a\n found a unclear\n at 5s keep a 5s op1\n keep a 5.000001s op2",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 found unclear (status=weird) → desk, queries-spent
+            5s     (at 5s keep a 5s op1: decide: that time has passed: let it be asked about now)
+            5s     a kept until 5s
+            5s     answered op2, Keep: accepted
+            = RUNNING
+              a: RECONCILING possible
+              wake: 5s for query a
+              desk: a on reconciliation, queries-spent since 0s, attempts 1, effect possible, unknown (unclear)
+        "#]],
+    );
+}
+
+#[test]
+fn a_closing_names_what_took_effect_in_part() {
+    check(
+        "pivot p(input) by-query",
+        "begin p\n partial p\n close op1\n close op2 p\n approve op2 op3 bob",
+        expect![[r#"
+            0s     saga started
+            0s     p#1 started (Ready)
+            0s     p#1 took effect in part → quarantine, partial
+            0s     (close op1: decide: the effect of `p/forward` is partial: the closing has to name it)
+            0s     ann asks to close it, naming [p]
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [p]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            = CLOSED
+              p: QUARANTINED partial
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_compensated_is_no_effect_that_a_closing_leaves_in_place() {
+    check(
+        "step a(input) by-query\n step b(input) by-query\n pivot p(a,b) by-query",
+        "run a\n run b\n cancel op1\n run undo:b\n begin undo:a\n persistent undo:a\n close op2\n approve op2 op3 bob",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     b#1 started (Ready)
+            0s     b#1 succeeded: "b"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:b#1 started (Ready)
+            0s     undo:b#1 succeeded: "Undone"
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 persistent (credential) → quarantine, persistent
+            0s     ann asks to close it, naming []
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            = CLOSED (cancelled by ann)
+              a: SUCCEEDED applied · undo QUARANTINED none
+              b: SUCCEEDED applied · undo SUCCEEDED applied
+              p: SKIPPED none
+        "#]],
+    );
+}

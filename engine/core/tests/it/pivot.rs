@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use crate::plan_text::try_plan;
 use crate::script::check;
 
 const PLAN: &str = "
@@ -158,7 +159,7 @@ fn a_cancel_while_the_query_of_the_pivot_is_under_way_is_answered_by_its_finding
 fn the_saga_turns_for_the_first_recorded_wish_and_answers_every_one() {
     check(
         PLAN,
-        "run a\n begin p\n at 1s cancel op1\n at 2s cancel op2\n at 3s cancel op1\n at 4s refuse p\n cancel op3\n run undo:a",
+        "run a\n begin p\n at 1s cancel op1\n at 2s turn-back op2\n at 3s cancel op1\n at 4s refuse p\n cancel op3\n run undo:a",
         expect![[r#"
             0s     saga started
             0s     a#1 started (Ready)
@@ -166,13 +167,13 @@ fn the_saga_turns_for_the_first_recorded_wish_and_answers_every_one() {
             0s     p#1 started (Ready)
             1s     wish of op1: cancelled by ann
             1s     answered op1, Cancel: pending
-            2s     wish of op2: cancelled by ann
-            2s     answered op2, Cancel: pending
+            2s     wish of op2: turned by ann
+            2s     answered op2, TurnBack: pending
             3s     (at 3s cancel op1: nothing new)
             4s     p#1 refused: "no" → reject
             4s     turned back: cancelled by ann
             4s     answered op1, Cancel: accepted
-            4s     answered op2, Cancel: accepted
+            4s     answered op2, TurnBack: accepted
             4s     answered op3, Cancel: already
             4s     undo:a#1 started (Ready)
             4s     undo:a#1 succeeded: "Undone"
@@ -450,4 +451,20 @@ fn a_retriable_found_refused_is_quarantined() {
               desk: r on quarantine, persistent since 0s, attempts 1, effect none, persistent (refused)
         "#]],
     );
+}
+
+#[test]
+fn a_plan_whose_steps_stand_on_the_wrong_side_of_the_pivot_is_refused() {
+    let refused = |text: &str| try_plan(text).expect_err("the plan is wrong").join("\n");
+    let pivot = "pivot p(input) by-query\n";
+    assert_eq!(refused(&format!("{pivot}pivot q(p) by-query")), "`q` is a second pivot");
+    assert_eq!(
+        refused(&format!("{pivot}step a(p) by-query")),
+        "`a` is a step and must stand before the pivot"
+    );
+    assert_eq!(
+        refused(&format!("retriable r(input) by-query\n{pivot}")),
+        "`r` is a retriable and must stand after the pivot"
+    );
+    assert_eq!(refused("retriable r(input) by-query"), "`r` is a retriable and must stand after the pivot");
 }

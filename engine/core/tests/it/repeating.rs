@@ -406,3 +406,76 @@ fn an_item_that_is_filed_again_for_the_same_reason_keeps_its_since() {
     "#]],
     );
 }
+
+#[test]
+fn what_was_taken_and_sent_again_in_vain_is_awaited_as_before() {
+    check(
+        REPEATED,
+        "begin a\n lost a\n accepted a#1\n send-again a op1\n begin a\n transient a\n at 30s agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → repeat at 0s
+            0s     a#1 taken → stay
+            0s     a to be sent again
+            0s     answered op1, SendAgain: accepted
+            0s     a#2 started (Ordered)
+            0s     a#2 transient (busy) → stay
+            30s    ?
+              do: start b#1 in lane first, until 60s
+              wake: 60s for deadline of a
+              awaits: the reply of a since 0s, until 60s
+              queues: b since 0s
+            = RUNNING
+              a: RECONCILING possible
+              b: READY none
+              do: start b#1 in lane first, until 60s
+              wake: 60s for deadline of a
+              awaits: the reply of a since 0s, until 60s
+              queues: b since 0s
+        "#]],
+    );
+}
+
+#[test]
+fn what_only_a_person_can_find_out_and_was_taken_is_awaited_after_a_crash() {
+    check(
+        "step a(input) by-operator retention=1h\n policy give-up=60s",
+        "begin a\n accepted a\n send-again a op1\n begin a\n at 30s crash\n agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 taken → stay
+            0s     a to be sent again
+            0s     answered op1, SendAgain: accepted
+            0s     a#2 started (Ordered)
+            30s    claimed
+            30s    a unknown (executor-died) → stay
+            30s    ?
+              wake: 60s for deadline of a
+              awaits: the reply of a since 0s, until 60s
+            = RUNNING
+              a: RECONCILING possible
+              wake: 60s for deadline of a
+              awaits: the reply of a since 0s, until 60s
+        "#]],
+    );
+}
+
+#[test]
+fn a_repeat_that_would_start_after_the_deadline_is_not_slept_out() {
+    check(
+        "step a(input) by-repeating\n policy attempts=4 give-up=10s\n query-policy base=60s cap=60s",
+        "begin a\n at 5s lost a\n agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            5s     a#1 unknown (timeout) → desk, deadline-would-pass
+            5s     ?
+              desk: a on reconciliation, deadline-would-pass since 5s, attempts 1, effect possible, unknown (timeout)
+            = RUNNING
+              a: RECONCILING possible
+              desk: a on reconciliation, deadline-would-pass since 5s, attempts 1, effect possible, unknown (timeout)
+        "#]],
+    );
+}

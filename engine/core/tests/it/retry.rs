@@ -384,3 +384,20 @@ fn whatever_speaks_of_effects_from_a_read_is_its_authors_mistake() {
         assert!(told.contains("look: QUARANTINED none"), "{told}");
     }
 }
+
+#[test]
+fn a_hint_below_the_delay_does_not_shorten_it() {
+    check(
+        "step charge(input) by-query\n policy attempts=5 base=60s cap=60s",
+        "begin charge\n transient charge hint=1s\n at 1s begin charge",
+        expect![[r#"
+            0s     saga started
+            0s     charge#1 started (Ready)
+            0s     charge#1 transient (busy) → retry at 46.841s
+            1s     (at 1s begin charge: decide: `charge/forward` is RETRY_SCHEDULED, not due to start)
+            = RUNNING
+              charge: RETRY_SCHEDULED none
+              wake: 46.841s for retry charge
+        "#]],
+    );
+}

@@ -530,3 +530,28 @@ fn the_delays_between_queries_double_up_to_their_cap() {
     }
     assert_eq!(longest, [0, 1, 3, 7, 7, 7], "the longest whole seconds below 1, 2, 4, 8, 8 and 8 s");
 }
+
+#[test]
+fn an_item_stays_on_the_desk_while_it_is_asked_about_once_more() {
+    check(
+        "step a(input) by-query\n query-policy queries=1 base=0s",
+        "begin a\n lost a\n query a\n found a unclear\n retry-now a op1\n at 5s query a\n agenda\n at 6s found a unclear",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 found unclear (status=weird) → desk, queries-spent
+            0s     a hurried by a person
+            0s     answered op1, RetryNow: accepted
+            5s     a query 2 started
+            5s     ?
+              asks: a query 2
+              desk: a on reconciliation, queries-spent since 0s, attempts 1, effect possible, unknown (unclear)
+            6s     a query 2 found unclear (status=weird) → desk, queries-spent
+            = RUNNING
+              a: RECONCILING possible
+              desk: a on reconciliation, queries-spent since 0s, attempts 1, effect possible, unknown (unclear)
+        "#]],
+    );
+}
