@@ -26,7 +26,7 @@ pub use classify::{Class, Classified, Classifier, Coded, Meaning};
 pub use configured::{Configure, Configured, Settings, hours, minutes, seconds};
 pub use context::{ContextParts, StepContext};
 pub use encode::PAYLOAD_BYTES_MAX;
-pub(crate) use encode::{unstorable, unwritable};
+pub(crate) use encode::{omitted, storable, unstorable, unwritable};
 pub use error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};
 pub use gives::Gives;
 pub use handle::{After, Handle, Map, Order, Origin};

@@ -5,13 +5,14 @@ mod dry_run;
 mod errors;
 mod handle;
 mod orphans;
+mod reply;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use amends_core::event::Trigger;
-use amends_core::{Incarnation, Json, SagaId, Timestamp, TraceContext};
+use amends_core::{ActionId, Incarnation, Json, SagaId, Timestamp, TraceContext};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -22,13 +23,17 @@ pub use errors::{
 };
 pub use handle::{Outcome, SagaHandle, Settled};
 pub use orphans::Stranded;
+pub use reply::{Reply, ReplyError};
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
-    Clock as _, DefinitionRef, Fault, KEY_BYTES_MAX, SagaQuery, SagaRow, SagaStore, Store, WorkItemRow,
+    Clock as _, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, SagaMail, SagaQuery, SagaRow, SagaStore, Store,
+    WorkItemRow,
 };
 use crate::view::SagaView;
-use crate::worker::{Backoff, Definitions, EngineClock, Registered, Request, StartRequest, Started, Worker};
+use crate::worker::{
+    Backoff, Definitions, EngineClock, Parts, Registered, Request, StartRequest, Started, Worker,
+};
 
 /// A running engine. Cheap to clone: every clone is the same engine.
 ///
@@ -41,6 +46,9 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     store: Arc<dyn SagaStore>,
     query: Arc<dyn SagaQuery>,
+    mail: Arc<dyn SagaMail>,
+    ids: Arc<dyn Ids>,
+    limits: Limits,
     incarnation: Incarnation,
     definitions: Arc<Definitions>,
     clock: Arc<EngineClock>,
@@ -295,18 +303,19 @@ impl Engine {
     }
 
     pub(crate) fn put_together(
-        store: Arc<dyn SagaStore>,
+        parts: Parts,
         query: Arc<dyn SagaQuery>,
-        incarnation: Incarnation,
-        definitions: Arc<Definitions>,
-        clock: Arc<EngineClock>,
         look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
+        let Parts { store, mail, incarnation, definitions, limits, clock, ids, .. } = parts;
         let Worker { starts, requests, stopped, parts } = worker;
         Self(Arc::new(Inner {
             store,
             query,
+            mail,
+            ids,
+            limits,
             incarnation,
             definitions,
             clock,
@@ -316,6 +325,36 @@ impl Engine {
             stopped,
             parts: Mutex::new(parts),
         }))
+    }
+
+    pub(crate) fn mail(&self) -> &dyn SagaMail {
+        &*self.0.mail
+    }
+
+    pub(crate) fn clock(&self) -> &EngineClock {
+        &self.0.clock
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn next_id(&self, now: Timestamp) -> uuid::Uuid {
+        self.0.ids.next(now)
+    }
+
+    /// Does a result that a person gives decode as the step's output? A definition that is not registered here cannot
+    /// say; the saga's owner asks again.
+    pub(crate) async fn check_output(
+        &self,
+        saga: SagaId,
+        action: &ActionId,
+        output: &Json,
+    ) -> Result<(), OperateError> {
+        let Some((row, _)) = self.row(saga).await? else { return Err(OperateError::Unknown) };
+        let Ok(definition) = self.registered(&row.definition) else { return Ok(()) };
+        let Some(ix) = definition.plan.find(&action.step) else { return Ok(()) };
+        definition.nodes[ix.0].check_output(output).map_err(OperateError::Output)
     }
 
     pub(crate) async fn ask(&self, request: Request) -> bool {

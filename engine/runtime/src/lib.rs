@@ -3,7 +3,7 @@
 //! A workflow is a DAG of typed steps. The engine runs it, writes every decision into a journal before it acts,
 //! finds out what happened when an answer is lost, turns a saga back in the right order, and puts in front of a
 //! person what it must not decide alone. Workflow authors read [`authoring`]; those who run sagas read
-//! [`Engine`]; those who write a store read [`ports`].
+//! [`Engine`]; people and those who build their screens read [`operator`]; those who write a store read [`ports`].
 //!
 //! It is *not* a store (adapters are, through the traits in [`ports`]; [`memory`] is for tests), *not* a broker
 //! or a scheduler of anything but sagas, and *not* exactly-once: a call may leave twice, under one request id.
@@ -81,10 +81,12 @@
 pub mod authoring;
 pub mod engine;
 pub mod memory;
+pub mod operator;
 pub mod ports;
 pub mod prelude;
 pub mod view;
 
+mod letter;
 mod visible;
 mod worker;
 

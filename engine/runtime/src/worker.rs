@@ -12,6 +12,9 @@
 //!   the same code: a restart is nothing special.
 //! * Where nodes share the store, the [`heartbeat`] keeps this one in, [`membership`] looks after those that
 //!   are gone, and the [`lease`] is asked before anything is committed or sent.
+//! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
+//!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
+//!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself.
 //! * [`permits`] bound what is under way, [`Limits`](crate::Limits) bound what is in memory. A start that
 //!   finds no room waits with its caller.
 //!
@@ -49,11 +52,12 @@ mod recovery;
 
 mod announce;
 mod invoke;
+mod mail;
 mod permits;
 mod rows;
 mod time;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -62,10 +66,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::engine::{Limits, StopReason};
-use crate::ports::{Clock, Ids, NodeStore, SagaStore, Sharing};
+use crate::ports::{Clock, Ids, NodeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
-pub(crate) use input::{Operate, Request, StartRequest, Started, Until, Watched};
+pub(crate) use input::{Request, StartRequest, Started, Told, Until, Watched};
 pub(crate) use invoke::{forward_outcome, previewed};
 use lease::Lease;
 use membership::Membership;
@@ -75,9 +79,11 @@ pub(crate) use standing::on_desk;
 pub(crate) use time::EngineClock;
 
 /// What a worker is made of.
+#[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn SagaStore>,
     pub(crate) nodes: Arc<dyn NodeStore>,
+    pub(crate) mail: Arc<dyn SagaMail>,
     pub(crate) incarnation: Incarnation,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) limits: Limits,
@@ -97,12 +103,12 @@ pub(crate) struct Worker {
     pub(crate) parts: Vec<JoinHandle<()>>,
 }
 
-/// The most commands of people that wait; more wait with their callers.
+/// The most hints and questions of callers that wait; more wait with their callers.
 const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts { store, nodes, incarnation, definitions, limits, clock, joined, ids } = parts;
+    let Parts { store, nodes, mail, incarnation, definitions, limits, clock, joined, ids } = parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
@@ -125,6 +131,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         store,
         nodes,
         lease: lease.clone(),
+        mail,
         incarnation,
         clock: clock.clone(),
         definitions,
@@ -149,7 +156,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             permits: permits::Permits::new(limits.max_running),
             timers: time::Timers::default(),
             watchers: HashMap::new(),
-            parked: BTreeMap::new(),
+            posters: mail::Posters::default(),
             claim_at: Some(clock.now()),
         },
         mode: driver::Mode::default(),

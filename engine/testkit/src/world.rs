@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use amends::authoring::{Definition, Payload, Policies, Saga};
 use amends::engine::SagaStartError;
-use amends::ports::{Clock, RandomIds, SagaRow};
+use amends::ports::{Clock, RandomIds};
 use amends::{Engine, EngineBuilder, Limits, SagaView, StartOptions};
 use amends_core::{Json, SagaId, SagaPlan, Timestamp};
 use tokio::runtime::Runtime;
@@ -247,10 +247,6 @@ impl World {
 
     fn view(&self, saga: SagaId) -> SagaView {
         self.records.view(saga)
-    }
-
-    fn row(&self, saga: SagaId) -> SagaRow {
-        self.records.loaded(saga).row
     }
 
     /// Does something with the engine; `None` if the process died of it.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Failure, Finding, Recorded, Trigger};
 use crate::id::{ActionId, Incarnation, OperationId, SagaId};
 use crate::json::Json;
@@ -255,8 +257,10 @@ pub enum Command {
     },
 }
 
-/// What a person can find. For the engine it is what a query finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a person can find. For the engine it is what a query finds. Mail keeps it in this spelling, as it does
+/// [`CompensationOrder`] and [`Approval`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PersonFinding {
     /// It had no effect, and cannot have one any more.
     NotApplied,
@@ -267,7 +271,7 @@ pub enum PersonFinding {
 }
 
 /// What a person requests when they request a compensation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompensationOrder {
     /// From the controlled vocabulary.
     pub reason_code: String,
@@ -284,7 +288,8 @@ pub struct CompensationOrder {
 }
 
 /// Who approves a requested compensation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// Another person than the requester: it waits on the approval desk.
     AnotherPerson,
@@ -303,8 +308,9 @@ pub struct Operation {
     pub reason: String,
 }
 
-/// What an attempt can answer, once the runtime has encoded it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What an attempt can answer, once the runtime has encoded it. A reply that comes as mail is kept in this spelling.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Attempted {
     /// It took effect.
     Succeeded(Recorded),

@@ -27,7 +27,7 @@ pub(crate) fn recorded<T: Payload>(value: &T) -> Recorded {
 }
 
 /// A document as it is recorded, or a marker in its place.
-fn storable(json: Json) -> Recorded {
+pub(crate) fn storable(json: Json) -> Recorded {
     match unstorable(&json) {
         None => Recorded::Value(json),
         Some(refused) => Recorded::Omitted(omitted(refused.to_string(), json.text())),

@@ -10,8 +10,8 @@ use amends_core::state::Phase;
 use super::{Engine, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::ports::{
-    Clock, Fault, Ids, NodeStore, RandomIds, SagaFilter, SagaQuery, SagaRow, SagaStore, Sharing, Store,
-    SystemClock,
+    Clock, Fault, Ids, MAIL_OPEN_MAX, NodeStore, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
 use crate::worker::{self, Definitions, EngineClock};
@@ -29,7 +29,8 @@ pub struct Limits {
     pub max_running: usize,
     /// Starts that wait for the worker; more wait with their callers. Default 1 024.
     pub starts_waiting_max: usize,
-    /// How often sagas that are due are looked for. Default 1 s.
+    /// How often sagas that are due, and mail, are looked for. What is posted through this engine is not kept
+    /// waiting for that. Default 1 s.
     pub claim_every: Duration,
     /// How long a saga must sleep to be worth giving up. Default 60 s.
     pub release_after: Duration,
@@ -40,6 +41,11 @@ pub struct Limits {
     /// the sagas of a dead node wait longer. Give all nodes of a store the same. Not used where one process
     /// owns the store. Default 10 s; at least 100 ms.
     pub lease: Duration,
+    /// The most undecided mail of one saga: whoever posts more is told to come again. Default 64.
+    pub mail_open_max: u32,
+    /// How long whoever asks something of a saga waits for the answer. What was asked stays, and is answered
+    /// later under the same operation id. Default 30 s.
+    pub answer_within: Duration,
 }
 
 /// Below this, ten heartbeats per lease would be a load and no safety.
@@ -54,6 +60,8 @@ impl Default for Limits {
             claim_every: Duration::from_secs(1),
             release_after: Duration::from_secs(60),
             lease: Duration::from_secs(10),
+            mail_open_max: MAIL_OPEN_MAX,
+            answer_within: Duration::from_secs(30),
         }
     }
 }
@@ -64,6 +72,7 @@ pub struct EngineBuilder {
     store: Arc<dyn SagaStore>,
     nodes: Arc<dyn NodeStore>,
     query: Arc<dyn SagaQuery>,
+    mail: Arc<dyn SagaMail>,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
@@ -77,7 +86,8 @@ impl EngineBuilder {
         Self {
             store: store.clone(),
             nodes: store.clone(),
-            query: store,
+            query: store.clone(),
+            mail: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -133,7 +143,7 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, nodes, query, policies, workflows, node_name, limits, clock, ids } = self;
+        let Self { store, nodes, query, mail, policies, workflows, node_name, limits, clock, ids } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         same_shapes(&*query, &definitions).await?;
         let clock = Arc::new(EngineClock::new(clock.unwrap_or_else(|| Arc::new(SystemClock::new()))));
@@ -148,21 +158,14 @@ impl EngineBuilder {
             max_running: limits.max_running.max(1),
             starts_waiting_max: limits.starts_waiting_max.max(1),
             lease: limits.lease.max(LEASE_MIN),
+            mail_open_max: limits.mail_open_max.max(1),
             ..limits
         };
         let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
-        let parts = worker::Parts {
-            store: store.clone(),
-            nodes,
-            incarnation,
-            definitions: definitions.clone(),
-            limits,
-            clock: clock.clone(),
-            joined,
-            ids,
-        };
-        let worker = worker::spawn(parts);
-        Ok(Engine::put_together(store, query, incarnation, definitions, clock, look_every, worker))
+        let parts =
+            worker::Parts { store, nodes, mail, incarnation, definitions, limits, clock, joined, ids };
+        let worker = worker::spawn(parts.clone());
+        Ok(Engine::put_together(parts, query, look_every, worker))
     }
 }
 

@@ -86,36 +86,47 @@ pub enum SagaStartError {
     Stopped,
 }
 
-/// A person's command was not obeyed. Nothing changed.
+/// What a person asked was not done, or not yet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperateError {
-    /// The state does not allow it.
+    /// The state does not allow it; nothing changed. The answer is kept: asking again under the same operation id
+    /// is refused again.
     #[error("failed to {0}")]
     Refused(#[from] Rejected),
-    /// The value does not decode as what it should be.
+    /// The value does not decode as what it should be. Nothing was posted.
     #[error("failed to read the given result: {0}")]
     Output(String),
+    /// Nobody may ask so: who, why or the operation id is missing, or cannot be kept. Nothing was posted.
+    #[error("failed to ask: {0}")]
+    Incomplete(String),
     /// There is no such saga.
     #[error("failed to find the saga: there is none with this id")]
     Unknown,
-    /// The saga cannot be run here: another node has it, or its definition is not registered.
-    #[error("failed to take the saga ({phase}) over: {}", if *owned { "another node has it" } else { "its definition is not registered here" })]
-    NotHere {
-        /// Its phase.
-        phase: String,
-        /// Another node has it.
-        owned: bool,
+    /// The saga ended long ago, and was purged.
+    #[error("failed to find the saga: it ended long ago and was purged")]
+    Purged,
+    /// The saga has as much undecided mail as it may have. Ask again later under the same operation id.
+    #[error("failed to ask: {open} questions to this saga wait to be decided already; ask again later")]
+    Full {
+        /// How many wait.
+        open: u32,
     },
-    /// The saga was set aside.
+    /// The saga was set aside. What was asked is kept, and decided once the saga can be read again.
     #[error("failed to read the saga: it was set aside: {0}")]
     SetAside(String),
-    /// Another node went on with the saga meanwhile. Ask again under the same operation id.
-    #[error("failed to decide: another node went on with the saga; ask again")]
-    Interrupted,
-    /// The engine runs no more. Ask again under the same operation id.
-    #[error("failed to decide: the engine has stopped")]
+    /// Nobody has decided it within the patience of [`Limits::answer_within`](crate::Limits::answer_within): the
+    /// saga's owner is busy or gone, or no running node knows its definition. What was asked is kept and will be
+    /// decided; ask again under the same operation id for the answer.
+    #[error("failed to decide in time: what was asked is kept; ask again under the same operation id")]
+    Unanswered,
+    /// The engine runs no more. What was asked may be kept, and decided by another; ask again under the same
+    /// operation id.
+    #[error("failed to decide: the engine has stopped; ask again under the same operation id")]
     Stopped,
+    /// The store does not answer. Ask again under the same operation id.
+    #[error(transparent)]
+    Store(#[from] Fault),
 }
 
 /// There is no outcome to be had.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use amends_core::agenda::DeskItem;
 use amends_core::event::{Answer, Omitted, TurnReason};
-use amends_core::machine::{Command, Operation};
+use amends_core::machine::Operation;
 use amends_core::state::{Missing, Phase};
 use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use super::{Engine, OperateError, OutcomeError, ViewError};
+use crate::letter::Ask;
 use crate::view::SagaView;
-use crate::worker::{Operate, Registered, Request, Until, Watched, fold, on_desk};
+use crate::worker::{Registered, Request, Until, Watched, fold, on_desk};
 
 /// How a saga ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl<O> SagaHandle<O> {
     /// # Errors
     /// See [`OperateError`].
     pub async fn cancel(&self, operation: Operation) -> Result<Answer, OperateError> {
-        self.operate(Command::Cancel(operation.clone()), operation).await
+        self.ask(Ask::Cancel {}, operation).await
     }
 
     /// Lets a quarantined action go on with a fresh budget, under the same request id.
@@ -92,7 +93,7 @@ impl<O> SagaHandle<O> {
     /// # Errors
     /// See [`OperateError`].
     pub async fn resume(&self, action: ActionId, operation: Operation) -> Result<Answer, OperateError> {
-        self.operate(Command::Resume { action, operation: operation.clone() }, operation).await
+        self.ask(Ask::Resume { action }, operation).await
     }
 
     /// Settles an action as applied, on a person's word. The result must decode as the step's output; of a
@@ -107,24 +108,11 @@ impl<O> SagaHandle<O> {
         evidence: impl Into<String>,
         operation: Operation,
     ) -> Result<Answer, OperateError> {
-        if let Some(output) = output.as_ref().filter(|_| action.is_forward())
-            && let Some(ix) = self.definition.plan.find(&action.step)
-        {
-            self.definition.nodes[ix.0].check_output(output).map_err(OperateError::Output)?;
-        }
-        let evidence = evidence.into();
-        self.operate(Command::Accept { action, output, evidence, operation: operation.clone() }, operation)
-            .await
+        self.ask(Ask::Accept { action, output, evidence: evidence.into() }, operation).await
     }
 
-    async fn operate(&self, command: Command, operation: Operation) -> Result<Answer, OperateError> {
-        let (reply, answer) = oneshot::channel();
-        let Operation { id, actor, .. } = operation;
-        let operate = Box::new(Operate { command, operation: id, actor: actor.into(), reply });
-        if !self.engine.ask(Request::Operate(self.saga, operate)).await {
-            return Err(OperateError::Stopped);
-        }
-        answer.await.unwrap_or(Err(OperateError::Stopped))
+    async fn ask(&self, ask: Ask, operation: Operation) -> Result<Answer, OperateError> {
+        self.engine.operator().saga(self.saga).ask(ask, operation.into()).await
     }
 
     /// What a watcher is told first; never [`Watched::NotHere`].

@@ -6,7 +6,7 @@ use std::time::Duration;
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
-use super::mail::ConsumedMail;
+use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
@@ -53,7 +53,7 @@ pub enum Verdict {
 }
 
 /// A store call that failed as a whole.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The store cannot be reached, is busy, full or read-only, or its answer was lost: the call may or may
@@ -191,6 +191,6 @@ pub trait SagaQuery: Send + Sync + 'static {
 }
 
 /// Everything that an engine asks of one store.
-pub trait Store: SagaStore + SagaQuery + NodeStore {}
+pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore {}
 
-impl<S: SagaStore + SagaQuery + NodeStore> Store for S {}
+impl<S: SagaStore + SagaQuery + SagaMail + NodeStore> Store for S {}

@@ -3,20 +3,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use amends_core::event::Answer;
 use amends_core::machine::Command;
-use amends_core::{ActionId, JournalEvent, OperationId, SagaState, Timestamp};
+use amends_core::{ActionId, JournalEvent, SagaState, Timestamp};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::announce::Notice;
 use super::definitions::Registered;
-use super::input::{Operate, Recovered, Started};
+use super::input::{Recovered, Started};
+use super::mail::Seen;
 use super::rows::Shown;
 use crate::authoring::Prepared;
-use crate::engine::{OperateError, SagaStartError};
-use crate::ports::NewSaga;
+use crate::engine::SagaStartError;
+use crate::ports::{ConsumedMail, Mail, NewSaga};
 
 /// A saga that this worker advances.
 ///
@@ -36,6 +36,8 @@ pub(super) struct Active {
     pub(super) listed: bool,
     /// What arrived and is not decided.
     pub(super) inbox: VecDeque<Input>,
+    /// Mail that has come into the inbox.
+    pub(super) seen: Seen,
     /// What was decided and not yet submitted: the first facts of a start.
     pub(super) draft: Option<Draft>,
     /// What is to be done once the transition is durable.
@@ -58,8 +60,8 @@ pub(super) struct Active {
 pub(super) enum Input {
     /// Of the engine itself.
     Engine(Command),
-    /// Of a person.
-    Person(Box<Operate>),
+    /// Of people and participants.
+    Mail(Box<Mail>),
 }
 
 /// The first facts of a saga that is being started.
@@ -72,24 +74,19 @@ pub(super) struct Draft {
 /// What is to be done once a transition is durable, and not a moment before.
 #[derive(Default)]
 pub(super) struct Effects {
-    pub(super) replies: Vec<Reply>,
+    pub(super) starter: Option<Starter>,
     pub(super) sends: Vec<Send>,
     pub(super) stops: Vec<ActionId>,
     pub(super) notices: Vec<Notice>,
+    /// Mail that is answered.
+    pub(super) answered: Vec<ConsumedMail>,
 }
 
-/// Somebody waits for this.
-pub(super) enum Reply {
-    /// The saga was started.
-    Started {
-        reply: oneshot::Sender<Result<Started, SagaStartError>>,
-        /// Of its input: tells a repeated start from a conflicting one.
-        input_digest: [u8; 32],
-    },
-    /// A person's command was refused.
-    Refused(oneshot::Sender<Result<Answer, OperateError>>, OperateError),
-    /// A person's command was obeyed: the answer stands in the state.
-    Answered(oneshot::Sender<Result<Answer, OperateError>>, OperationId),
+/// Somebody waits until the saga was started.
+pub(super) struct Starter {
+    pub(super) reply: oneshot::Sender<Result<Started, SagaStartError>>,
+    /// Of its input: tells a repeated start from a conflicting one.
+    pub(super) input_digest: [u8; 32],
 }
 
 /// An attempt or query that was journalled as started and is to be sent.
@@ -155,6 +152,7 @@ impl Active {
             again: false,
             listed: false,
             inbox: VecDeque::new(),
+            seen: Seen::default(),
             draft: None,
             effects: Effects::default(),
             flights: Vec::new(),
@@ -162,6 +160,15 @@ impl Active {
             wake: None,
             released: false,
         }
+    }
+
+    /// Takes mail in, unless it came before. Says whether it is new.
+    pub(super) fn receive(&mut self, mail: Mail) -> bool {
+        let new = self.seen.is_new(mail.id);
+        if new {
+            self.inbox.push_back(Input::Mail(Box::new(mail)));
+        }
+        new
     }
 
     /// Takes the flight of this action and number, which has landed.

@@ -3,25 +3,25 @@
 //! A round takes what has arrived, decides each saga that is concerned once, and hands all its transitions to
 //! the committer together. Decisions are made in memory; the outside hears of them only after acceptance.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use amends_core::event::Answer;
-use amends_core::machine::{Command, Start, decide, start};
-use amends_core::{ActionId, Incarnation, JournalEvent, OperationId, SagaId, Timestamp};
+use amends_core::machine::{Command, Start, start};
+use amends_core::{ActionId, Incarnation, SagaId, Timestamp};
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use super::active::{Active, Draft, Input, Reply, Sent};
-use super::input::{LookedUp, News, Operate, Recovered, Request, StartRequest, Watched, Watcher};
+use super::active::{Active, Draft, Input, Sent, Starter};
+use super::input::{LookedUp, News, Recovered, Request, StartRequest, Watched, Watcher};
 use super::invoke::{Wires, panic_text};
+use super::mail::Posters;
 use super::permits::Permits;
 use super::recovery::Errand;
 use super::time::{EngineClock, Timers};
 use crate::authoring::BoxFuture;
-use crate::engine::{Limits, OperateError, SagaStartError, StopReason};
-use crate::ports::{Clock as _, Commit, Ids, NewSaga};
+use crate::engine::{Limits, SagaStartError, StopReason};
+use crate::ports::{Clock as _, Commit, Ids, Mail, NewSaga};
 
 /// The most inputs of one kind that one round takes: every kind gets its turn.
 const ROUND_MAX: usize = 256;
@@ -63,9 +63,8 @@ pub(super) struct Sagas {
     pub(super) permits: Permits,
     pub(super) timers: Timers,
     pub(super) watchers: HashMap<SagaId, Vec<Watcher>>,
-    /// Commands for sagas that are being looked up.
-    pub(super) parked: BTreeMap<SagaId, Vec<Operate>>,
-    /// When sagas are claimed next; none while a claim is under way.
+    pub(super) posters: Posters,
+    /// When sagas are claimed, and mail is looked for, next; none while that is under way.
     pub(super) claim_at: Option<Timestamp>,
 }
 
@@ -245,12 +244,13 @@ impl Driver {
                 tracing::error!(%fault, "the store dismissed this engine; it stops");
                 return Some(StopReason::Dismissed(fault));
             }
-            News::Claimed { sagas, more } => {
+            News::Claimed { sagas, mail, more } => {
                 let wait = if more { std::time::Duration::ZERO } else { self.limits.claim_every };
                 self.sagas.claim_at = Some(self.now() + wait);
                 for recovered in sagas {
                     self.adopt(recovered);
                 }
+                self.deliver(mail);
             }
             News::Released => self.sagas.claim_at = self.sagas.claim_at.map(|_| self.now()),
             News::SweepDue => {
@@ -263,6 +263,7 @@ impl Driver {
             }
             News::Owned { sagas, next } => self.owned(sagas, next),
             News::Reclaimed { sagas } => sagas.into_iter().for_each(|recovered| self.adopt(recovered)),
+            News::Mail(mail) => self.deliver(mail),
             News::LookedUp { saga, found } => self.looked_up(saga, found),
             News::SetAside { saga, reason } => self.was_set_aside(saga, &reason),
         }
@@ -283,12 +284,11 @@ impl Driver {
 
     fn request(&mut self, request: Request) {
         match request {
-            Request::Operate(saga, operate) => {
-                if self.sagas.active.contains_key(&saga) {
-                    self.tell(saga, Input::Person(operate));
-                } else {
-                    self.park(saga, operate);
+            Request::Posted { saga, mail, told } => {
+                if let Some(told) = told {
+                    self.sagas.posters.wait(mail, saga, told);
                 }
+                self.look_for_mail(saga);
             }
             Request::Watch { saga, until, absent_too, reply } => {
                 if absent_too || self.sagas.active.contains_key(&saga) {
@@ -310,11 +310,28 @@ impl Driver {
         }
     }
 
-    pub(super) fn park(&mut self, saga: SagaId, operate: Box<Operate>) {
-        let parked = self.sagas.parked.entry(saga).or_default();
-        parked.push(*operate);
-        if parked.len() == 1 {
-            let _ = self.outlets.errands.send(Errand::LookUp(saga));
+    /// Whoever posted says so. A saga that is not in memory is taken up for its mail; an engine that ends takes
+    /// nothing up, and the next start finds the mail.
+    pub(super) fn look_for_mail(&mut self, saga: SagaId) {
+        if self.sagas.active.contains_key(&saga) {
+            let _ = self.outlets.errands.send(Errand::ReadMail(saga));
+        } else if self.mode.draining.is_none() {
+            let _ = self.outlets.errands.send(Errand::LookUp { saga, mail: true });
+        } else {
+            self.sagas.posters.not_here(saga);
+        }
+    }
+
+    /// Mail of a saga that was given up meanwhile is unread still: whoever has it next finds it.
+    fn deliver(&mut self, mail: Vec<Mail>) {
+        for mail in mail {
+            let saga = mail.saga;
+            match self.sagas.active.get_mut(&saga).map(|active| active.receive(mail)) {
+                Some(true) => self.list(saga),
+                Some(false) => {}
+                None if self.sagas.posters.any_of(saga) => self.look_for_mail(saga),
+                None => {}
+            }
         }
     }
 
@@ -329,10 +346,6 @@ impl Driver {
         if self.sagas.claim_at.is_some_and(|at| at <= now) && self.mode.draining.is_none() {
             let free = self.limits.max_active.saturating_sub(self.sagas.active.len());
             let limit = u32::try_from(free.min(ROUND_MAX)).unwrap_or(u32::MAX);
-            if limit == 0 {
-                self.sagas.claim_at = Some(now + self.limits.claim_every);
-                return;
-            }
             self.sagas.claim_at = None;
             let _ = self.outlets.errands.send(Errand::Claim { limit });
         } else if self.mode.draining.is_some() {
@@ -366,7 +379,7 @@ impl Driver {
             started_at: at,
         };
         let mut active = Active::started(definition, state, Draft { at, start: row, events });
-        active.effects.replies.push(Reply::Started { reply, input_digest });
+        active.effects.starter = Some(Starter { reply, input_digest });
         self.sagas.active.insert(saga, active);
         self.list(saga);
     }
@@ -401,56 +414,25 @@ impl Driver {
     }
 
     fn looked_up(&mut self, saga: SagaId, found: LookedUp) {
-        let parked = self.sagas.parked.remove(&saga).unwrap_or_default();
         match found {
-            LookedUp::Mine(recovered) => {
+            LookedUp::Mine(recovered, mail) => {
                 self.adopt(*recovered);
-                for operate in parked {
-                    self.tell(saga, Input::Person(Box::new(operate)));
-                }
+                self.deliver(mail);
             }
-            LookedUp::Ended(recovered) => {
-                for operate in parked {
-                    let _ = operate.reply.send(answer_ended(&recovered, operate.command, &operate.operation));
-                }
-                self.tell_watchers(saga, recovered.state);
+            LookedUp::Ended(state) => {
+                self.sagas.posters.not_here(saga);
+                self.tell_watchers(saga, *state);
             }
-            LookedUp::NotMine(row) => {
-                let refuse =
-                    || OperateError::NotHere { phase: row.phase.clone(), owned: row.owner.is_some() };
-                parked.into_iter().for_each(|operate| drop(operate.reply.send(Err(refuse()))));
-            }
-            LookedUp::Unknown => {
-                parked.into_iter().for_each(|operate| drop(operate.reply.send(Err(OperateError::Unknown))));
-            }
+            LookedUp::NotHere => self.sagas.posters.not_here(saga),
         }
     }
 
     fn was_set_aside(&mut self, saga: SagaId, reason: &str) {
-        for operate in self.sagas.parked.remove(&saga).unwrap_or_default() {
-            let _ = operate.reply.send(Err(OperateError::SetAside(reason.to_owned())));
-        }
+        self.sagas.posters.set_aside(saga, reason);
         for watcher in self.sagas.watchers.remove(&saga).unwrap_or_default() {
             let _ = watcher.reply.send(Watched::SetAside(reason.to_owned()));
         }
     }
-}
-
-/// What a person is told about a saga that has ended: its journal takes nothing more, so what was never asked
-/// before is answered from the state and not recorded. Asking again gives the same answer.
-fn answer_ended(
-    ended: &Recovered,
-    command: Command,
-    operation: &OperationId,
-) -> Result<Answer, OperateError> {
-    let (plan, state) = (&ended.definition.plan, &ended.state);
-    let events = decide(plan, state, command, state.at).map_err(OperateError::Refused)?;
-    let fresh = events.into_iter().find_map(|event| match event {
-        JournalEvent::Answered { operation: id, answer, .. } if id == *operation => Some(answer),
-        _ => None,
-    });
-    let stored = || state.answers.get(operation).map(|(_, answer)| answer.clone());
-    fresh.or_else(stored).ok_or(OperateError::Unknown)
 }
 
 /// What ended the wait.

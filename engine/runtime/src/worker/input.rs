@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use amends_core::agenda::DeskItem;
-use amends_core::event::{Answer, Failure, Finding, Trigger};
-use amends_core::machine::{Attempted, Command};
-use amends_core::{ActionId, Json, OperationId, SagaId, SagaState, Timestamp, TraceContext};
+use amends_core::event::{Failure, Finding, Trigger};
+use amends_core::machine::Attempted;
+use amends_core::{ActionId, Json, SagaId, SagaState, Timestamp, TraceContext};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use super::definitions::Registered;
 use super::rows::Shown;
-use crate::engine::{OperateError, SagaStartError};
-use crate::ports::{Fault, SagaRow, Verdict};
+use crate::engine::SagaStartError;
+use crate::ports::{Fault, Mail, SagaRow, Verdict};
 
 /// A new saga is asked for. These wait in their own bounded queue, so that a flood of starts holds back its
 /// callers and nothing else.
@@ -37,8 +38,13 @@ pub(crate) enum Started {
 
 /// What callers ask of sagas that exist.
 pub(crate) enum Request {
-    /// A person's command.
-    Operate(SagaId, Box<Operate>),
+    /// Mail was posted to a saga by somebody in this process: a hint, so that nobody waits for the next look.
+    Posted {
+        saga: SagaId,
+        mail: Uuid,
+        /// Whoever waits for the answer.
+        told: Option<oneshot::Sender<Told>>,
+    },
     /// Tell when it has come so far.
     Watch {
         saga: SagaId,
@@ -66,12 +72,13 @@ pub(super) struct Watcher {
     pub(super) reply: oneshot::Sender<Watched>,
 }
 
-/// A person's command, and where the answer goes.
-pub(crate) struct Operate {
-    pub(crate) command: Command,
-    pub(crate) operation: OperationId,
-    pub(crate) actor: Arc<str>,
-    pub(crate) reply: oneshot::Sender<Result<Answer, OperateError>>,
+/// What somebody is told who posted mail and waits. Nothing, if it is not decided here: then the store tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// It was decided, and this answer is durable.
+    Answered(String),
+    /// The saga cannot be read, for this reason.
+    SetAside(String),
 }
 
 /// What a watcher is told.
@@ -102,8 +109,10 @@ pub(super) enum News {
     StoreReachable(bool),
     /// The store will not have this incarnation any more.
     Dismissed(Fault),
-    /// Sagas were claimed. With `more`, others are due.
-    Claimed { sagas: Vec<Recovered>, more: bool },
+    /// Sagas were claimed, and unread mail was found. With `more`, other sagas are due.
+    Claimed { sagas: Vec<Recovered>, mail: Vec<Mail>, more: bool },
+    /// Unread mail was found.
+    Mail(Vec<Mail>),
     /// Sagas that other nodes left behind were released: a claim finds some.
     Released,
     /// It is time to look for sagas that are owned here without being in memory.
@@ -128,12 +137,10 @@ pub(super) struct Recovered {
 
 /// What became of looking one saga up.
 pub(super) enum LookedUp {
-    /// It is ours now.
-    Mine(Box<Recovered>),
-    /// It has ended; nobody owns it.
-    Ended(Box<Recovered>),
-    /// It is somebody else's, or cannot be run here.
-    NotMine(Box<SagaRow>),
-    /// There is no such saga.
-    Unknown,
+    /// It is ours now, with its unread mail.
+    Mine(Box<Recovered>, Vec<Mail>),
+    /// It has ended, and nobody asks anything of it.
+    Ended(Box<SagaState>),
+    /// It is somebody else's, cannot be run here, or does not exist.
+    NotHere,
 }

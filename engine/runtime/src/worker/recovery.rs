@@ -17,10 +17,12 @@ use super::definitions::{Definitions, Registered};
 use super::input::{LookedUp, News, Recovered};
 use super::invoke::panic_text;
 use super::lease::Lease;
+use super::mail::MAIL_READ_MAX;
 use super::rows::Shown;
 use super::time::EngineClock;
 use crate::ports::{
-    Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, NodeStore, SagaRow, SagaStore,
+    Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, Mail, NodeStore, SagaMail, SagaRow,
+    SagaStore,
 };
 use crate::visible::visible;
 
@@ -29,10 +31,12 @@ const SWEPT_AT_ONCE: u32 = 1_000;
 
 /// What the worker asks for.
 pub(super) enum Errand {
-    /// Take sagas that are due.
+    /// Take sagas that are due, at most so many, and read the mail of those that are ours.
     Claim { limit: u32 },
-    /// Take this one, due or not, unless it has ended.
-    LookUp(SagaId),
+    /// Take this one, due or not; if it has ended, only for its `mail`.
+    LookUp { saga: SagaId, mail: bool },
+    /// Read the mail of this one, which is ours.
+    ReadMail(SagaId),
     /// Set this one aside.
     SetAside { saga: SagaId, reason: String },
     /// List what this incarnation owns, a page after this one.
@@ -46,6 +50,7 @@ pub(super) struct Recovery {
     pub(super) store: Arc<dyn SagaStore>,
     pub(super) nodes: Arc<dyn NodeStore>,
     pub(super) lease: Arc<Lease>,
+    pub(super) mail: Arc<dyn SagaMail>,
     pub(super) incarnation: Incarnation,
     pub(super) clock: Arc<EngineClock>,
     pub(super) definitions: Arc<Definitions>,
@@ -70,8 +75,9 @@ impl Recovery {
     async fn errand(&self, errand: Errand) -> Result<News, Fault> {
         match errand {
             Errand::Claim { limit } => self.claim(limit).await,
-            Errand::LookUp(saga) => {
-                let found = self.look_up(saga).await?;
+            Errand::ReadMail(saga) => Ok(News::Mail(self.unread(Some(saga)).await?)),
+            Errand::LookUp { saga, mail } => {
+                let found = self.look_up(saga, mail).await?;
                 Ok(found.unwrap_or_else(|reason| News::SetAside { saga, reason }))
             }
             Errand::SetAside { saga, reason } => {
@@ -142,16 +148,27 @@ impl Recovery {
         Ok(taken)
     }
 
+    /// Unread mail of sagas that are ours. What cannot be read is left unread, and said.
+    async fn unread(&self, only: Option<SagaId>) -> Result<Vec<Mail>, Fault> {
+        match self.insist(|| self.mail.unread(self.incarnation, only, MAIL_READ_MAX)).await {
+            Err(Fault::Corrupt(reason)) => {
+                tracing::error!(reason = %visible(&reason), "mail cannot be read");
+                Ok(Vec::new())
+            }
+            unread => unread,
+        }
+    }
+
     async fn set_aside(&self, saga: SagaId, reason: &str) -> Result<(), Fault> {
         let now = self.clock.now();
         self.insist(|| self.store.set_aside(self.incarnation, saga, reason, now)).await
     }
 
     async fn claim(&self, limit: u32) -> Result<News, Fault> {
-        let ids = self.take(limit, None).await?;
-        let more = ids.len() >= limit as usize;
+        let ids = if limit == 0 { Vec::new() } else { self.take(limit, None).await? };
+        let more = limit > 0 && ids.len() >= limit as usize;
         let sagas = self.recover_all(&ids, |_| true).await?;
-        Ok(News::Claimed { sagas, more })
+        Ok(News::Claimed { sagas, mail: self.unread(None).await?, more })
     }
 
     async fn sweep(&self, after: Option<SagaId>) -> Result<News, Fault> {
@@ -200,8 +217,8 @@ impl Recovery {
     }
 
     /// The inner error is the reason why the saga was set aside.
-    async fn look_up(&self, saga: SagaId) -> Result<Result<News, String>, Fault> {
-        match self.look_at(saga).await? {
+    async fn look_up(&self, saga: SagaId, mail: bool) -> Result<Result<News, String>, Fault> {
+        match self.look_at(saga, mail).await? {
             Ok(found) => Ok(Ok(News::LookedUp { saga, found })),
             Err(reason) => {
                 self.set_aside(saga, &reason).await?;
@@ -211,30 +228,38 @@ impl Recovery {
     }
 
     /// The inner error is the reason why the saga cannot be read, or was set aside before.
-    async fn look_at(&self, saga: SagaId) -> Result<Result<LookedUp, String>, Fault> {
+    async fn look_at(&self, saga: SagaId, mail: bool) -> Result<Result<LookedUp, String>, Fault> {
         let mut loaded = match self.load_one(saga).await? {
             Ok(Some(loaded)) => loaded,
-            Ok(None) => return Ok(Ok(LookedUp::Unknown)),
+            Ok(None) => return Ok(Ok(LookedUp::NotHere)),
             Err(reason) => return Ok(Err(reason)),
         };
         if let Some(reason) = loaded.row.set_aside {
             return Ok(Err(reason));
         }
         let mine = |loaded: &Loaded| loaded.row.owner == Some(self.incarnation);
-        if loaded.row.ended_at.is_none() && !mine(&loaded) {
+        let over = loaded.row.ended_at.is_some() && !mail;
+        if !over && !mine(&loaded) {
             self.take(1, Some(saga)).await?;
             match self.load_one(saga).await? {
                 Ok(Some(again)) if mine(&again) => loaded = again,
-                Ok(Some(again)) => return Ok(Ok(LookedUp::NotMine(Box::new(again.row)))),
-                Ok(None) => return Ok(Ok(LookedUp::Unknown)),
+                Ok(_) => return Ok(Ok(LookedUp::NotHere)),
                 Err(reason) => return Ok(Err(reason)),
             }
         }
         if self.definitions.find(&loaded.row.definition).is_none() {
-            return Ok(Ok(LookedUp::NotMine(Box::new(loaded.row))));
+            return Ok(Ok(LookedUp::NotHere));
         }
-        let ended = loaded.row.ended_at.is_some();
-        Ok(self.recover(loaded).map(Box::new).map(if ended { LookedUp::Ended } else { LookedUp::Mine }))
+        let mine = mine(&loaded);
+        let recovered = match self.recover(loaded) {
+            Ok(recovered) => recovered,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if mine {
+            let mail = self.unread(Some(saga)).await?;
+            return Ok(Ok(LookedUp::Mine(Box::new(recovered), mail)));
+        }
+        Ok(Ok(LookedUp::Ended(Box::new(recovered.state))))
     }
 
     fn recover(&self, loaded: Loaded) -> Result<Recovered, String> {

@@ -66,7 +66,7 @@ impl Shown {
     ) -> Option<SagaChange> {
         let was = self.phase.replace(state.phase);
         let same = was.unwrap_or(Phase::Running) == state.phase;
-        if same && release.is_none() && !state.phase.is_ended() {
+        if same && release.is_none() {
             return None;
         }
         Some(SagaChange {
@@ -74,7 +74,7 @@ impl Shown {
             outcome: state.turned.as_ref().map(reason_text),
             open_actions: state.open_actions(plan),
             ended_at: state.ended_at,
-            release: if state.phase.is_ended() { Some(Release { wake_at: None }) } else { release },
+            release,
         })
     }
 

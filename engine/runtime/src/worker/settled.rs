@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use amends_core::machine::Command;
 use amends_core::{SagaId, SagaState, TransitionId};
 
-use super::active::{Active, Effects, Input, Reply, Sent};
+use super::active::{Active, Effects, Input, Sent, Starter};
 use super::announce;
 use super::driver::Driver;
 use super::input::{Started, Until, Watched};
@@ -14,7 +14,7 @@ use super::invoke::{self, panic_text};
 use super::recovery::Errand;
 use super::standing::on_desk;
 use super::transition::{self, Bench};
-use crate::engine::{OperateError, SagaStartError};
+use crate::engine::SagaStartError;
 use crate::ports::{SagaRow, Verdict};
 use crate::visible::visible;
 
@@ -86,12 +86,11 @@ impl Driver {
         self.perform(saga);
         self.tell_standing(saga);
         let Some(active) = self.sagas.active.get(&saga) else { return };
-        if active.state.phase.is_ended() {
-            let Some(state) = self.forget(saga).map(|active| self.park_rest(saga, active)) else { return };
-            self.tell_watchers(saga, state);
-        } else if active.released {
-            if let Some(active) = self.forget(saga) {
-                self.park_rest(saga, active);
+        if active.released {
+            let Some(active) = self.forget(saga) else { return };
+            self.look_for_rest(saga, &active);
+            if active.state.phase.is_ended() {
+                self.tell_watchers(saga, active.state);
             }
         } else if active.again || !active.inbox.is_empty() {
             self.list(saga);
@@ -101,9 +100,14 @@ impl Driver {
     /// Does what was waiting for acceptance.
     fn perform(&mut self, saga: SagaId) {
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
-        let Effects { replies, sends, stops, notices } = mem::take(&mut active.effects);
+        let Effects { starter, sends, stops, notices, answered } = mem::take(&mut active.effects);
         announce::say(notices, &active.definition.plan, &active.state);
-        replies.into_iter().for_each(|reply| answer(reply, &active.state));
+        if let Some(Starter { reply, .. }) = starter {
+            let _ = reply.send(Ok(Started::New(saga)));
+        }
+        for mail in answered {
+            self.sagas.posters.answered(mail.id, mail.answer);
+        }
         for action in stops {
             active
                 .flights
@@ -139,47 +143,38 @@ impl Driver {
         Some(active)
     }
 
-    /// What people asked meanwhile is answered by looking the saga up.
-    fn park_rest(&mut self, saga: SagaId, active: Active) -> SagaState {
-        for input in active.inbox {
-            if let Input::Person(operate) = input {
-                self.park(saga, operate);
-            }
+    /// Mail that came meanwhile is unread still: the saga is taken up again for it.
+    fn look_for_rest(&mut self, saga: SagaId, active: &Active) {
+        if active.inbox.iter().any(|input| matches!(input, Input::Mail(_))) {
+            self.look_for_mail(saga);
         }
-        active.state
     }
 
-    /// Nothing of the refused transition happened; those who asked for it are told so, and may ask again.
+    /// Nothing of the refused transition happened: its mail is unread still, and is found with the saga.
     fn drop_and_look_up(&mut self, saga: SagaId) {
-        let Some(mut active) = self.forget(saga) else { return };
-        for reply in mem::take(&mut active.effects).replies {
-            refuse(reply, SagaStartError::Stopped, &OperateError::Interrupted);
+        let Some(active) = self.forget(saga) else { return };
+        if let Some(Starter { reply, .. }) = active.effects.starter {
+            let _ = reply.send(Err(SagaStartError::Stopped));
         }
-        self.park_rest(saga, active);
-        let _ = self.outlets.errands.send(Errand::LookUp(saga));
+        let mail = self.sagas.posters.any_of(saga);
+        let _ = self.outlets.errands.send(Errand::LookUp { saga, mail });
     }
 
     /// The same input is the same start; another one is a conflict. The saga that stands is untouched.
     fn key_taken(&mut self, saga: SagaId, row: Box<SagaRow>) {
         let Some(active) = self.forget(saga) else { return };
-        for reply in active.effects.replies {
-            match reply {
-                Reply::Started { reply, input_digest } if input_digest == row.input_digest => {
-                    let _ = reply.send(Ok(Started::Before(row.clone())));
-                }
-                Reply::Started { reply, input_digest } => {
-                    let conflict = SagaStartError::Conflict { standing: row.clone(), input_digest };
-                    let _ = reply.send(Err(conflict));
-                }
-                other => refuse(other, SagaStartError::Stopped, &OperateError::Interrupted),
-            }
-        }
+        let Some(Starter { reply, input_digest }) = active.effects.starter else { return };
+        let _ = if input_digest == row.input_digest {
+            reply.send(Ok(Started::Before(row)))
+        } else {
+            reply.send(Err(SagaStartError::Conflict { standing: row, input_digest }))
+        };
     }
 
     fn refuse_start(&mut self, saga: SagaId, reason: &str) {
         let Some(active) = self.forget(saga) else { return };
-        for reply in active.effects.replies {
-            refuse(reply, SagaStartError::Unstorable(reason.to_owned()), &OperateError::Unknown);
+        if let Some(Starter { reply, .. }) = active.effects.starter {
+            let _ = reply.send(Err(SagaStartError::Unstorable(reason.to_owned())));
         }
     }
 
@@ -193,14 +188,8 @@ impl Driver {
             reason = %visible(reason),
             "the saga is set aside",
         );
-        let aside = OperateError::SetAside(reason.to_owned());
-        for reply in active.effects.replies {
-            refuse(reply, SagaStartError::Unstorable(reason.to_owned()), &aside);
-        }
-        for input in active.inbox {
-            if let Input::Person(operate) = input {
-                let _ = operate.reply.send(Err(aside.clone()));
-            }
+        if let Some(Starter { reply, .. }) = active.effects.starter {
+            let _ = reply.send(Err(SagaStartError::Unstorable(reason.to_owned())));
         }
         if active.seq > 0 {
             let _ = self.outlets.errands.send(Errand::SetAside { saga, reason: reason.to_owned() });
@@ -219,41 +208,28 @@ impl Driver {
         }
     }
 
-    /// Whoever waits until the saga has settled is told when only people can move it. What is told is durable,
+    /// Whoever waits is told that the saga has ended, or, if only until it has settled, when only people can move it. What is told is durable,
     /// and nothing that has arrived could still change it.
     pub(super) fn tell_standing(&mut self, saga: SagaId) {
         let now = self.now();
-        let Some(watchers) = self.sagas.watchers.get_mut(&saga) else { return };
-        if !watchers.iter().any(|watcher| watcher.until == Until::Settled) {
+        if !self.sagas.watchers.contains_key(&saga) {
             return;
         }
         let Some(active) = self.sagas.active.get(&saga) else { return };
-        if active.committing || !active.inbox.is_empty() || !active.flights.is_empty() {
+        if active.committing {
+            return;
+        }
+        if active.state.phase.is_ended() {
+            let state = active.state.clone();
+            return self.tell_watchers(saga, state); // What is still done after the end does not change the outcome.
+        }
+        if !active.inbox.is_empty() || !active.flights.is_empty() {
             return;
         }
         let Some(items) = on_desk(&active.definition.plan, &active.state, now) else { return };
+        let Some(watchers) = self.sagas.watchers.get_mut(&saga) else { return };
         for watcher in watchers.extract_if(.., |watcher| watcher.until == Until::Settled) {
             let _ = watcher.reply.send(Watched::OnDesk(items.clone()));
         }
-    }
-}
-
-/// Tells who asked. Somebody who does not wait any more misses nothing: the state has it all.
-fn answer(reply: Reply, state: &SagaState) {
-    match reply {
-        Reply::Started { reply, .. } => drop(reply.send(Ok(Started::New(state.id)))),
-        Reply::Refused(reply, error) => drop(reply.send(Err(error))),
-        Reply::Answered(reply, operation) => {
-            let answer = state.answers.get(&operation).map(|(_, answer)| answer.clone());
-            drop(reply.send(answer.ok_or(OperateError::Unknown)));
-        }
-    }
-}
-
-fn refuse(reply: Reply, start: SagaStartError, operate: &OperateError) {
-    match reply {
-        Reply::Started { reply, .. } => drop(reply.send(Err(start))),
-        Reply::Refused(reply, error) => drop(reply.send(Err(error))),
-        Reply::Answered(reply, _) => drop(reply.send(Err(operate.clone()))),
     }
 }

@@ -8,18 +8,19 @@ use std::mem;
 use std::sync::Arc;
 
 use amends_core::agenda::{Task, Wake, tasks};
-use amends_core::event::{Failure, FailureKind};
+use amends_core::event::{Answer, Failure, FailureKind};
 use amends_core::machine::{Command, advance};
 use amends_core::{ActionId, JournalEvent, Json, Rejected, SagaId, Timestamp};
 
-use super::active::{Active, Effects, Input, Reply, Send, Sent};
+use super::active::{Active, Effects, Input, Send, Sent};
 use super::announce::{self, Notice};
 use super::invoke::forward_outcome;
+use super::mail::Question;
 use super::permits::Permits;
 use super::rows::DeskChange;
 use crate::authoring::{InputProblem, Prepared, Values, evaluate};
-use crate::engine::OperateError;
-use crate::ports::{Commit, JournalRow, Release};
+use crate::letter;
+use crate::ports::{Commit, ConsumedMail, JournalRow, Mail, MailKind, Release, SagaChange};
 
 /// What a transition is decided with.
 pub(super) struct Bench<'a> {
@@ -49,13 +50,13 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     let saga = active.state.id;
     bench.granted.extend(bench.permits.keep_only(saga, &decided.waiting));
     active.effects.stops = mem::take(&mut decided.stops);
-    let Decided { at, start, events, actor, .. } = decided;
+    let Decided { at, start, events, actor, mail, .. } = decided;
     active.wake = asked.wake.as_ref().map(|wake| later(wake, at));
-    if events.is_empty() {
+    let release = idle_until(active, &asked, bench);
+    let over = active.state.phase.is_ended() && release.is_some();
+    if events.is_empty() && mail.is_empty() && !over {
         return None;
     }
-    let release = idle_until(active, &asked, bench);
-    active.released = release.is_some();
     active.seq += 1;
     let plan = active.definition.plan.clone();
     let DeskChange { changes: items, entered } = active.shown.desk(&plan, &active.state);
@@ -68,12 +69,15 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
         transition: (bench.transition)(at),
         events: serde_json::to_string(&events).expect("events have string keys only, so they encode"),
     };
+    let change = active.shown.change(&plan, &active.state, release);
+    active.released = change.as_ref().is_some_and(SagaChange::gives_up);
+    active.effects.answered.clone_from(&mail);
     let commit = Commit {
         saga,
-        change: active.shown.change(&plan, &active.state, release),
+        change,
         items,
         compensations: active.shown.compensations(&plan, &active.state, &events, at),
-        mail: Vec::new(),
+        mail,
         start,
         journal,
     };
@@ -94,6 +98,8 @@ struct Decided {
     start: Option<crate::ports::NewSaga>,
     events: Vec<JournalEvent>,
     actor: Option<Arc<str>>,
+    /// Mail that is decided, with the answers.
+    mail: Vec<ConsumedMail>,
     stops: Vec<ActionId>,
     /// Actions that may start and have no permit.
     waiting: Vec<ActionId>,
@@ -106,7 +112,7 @@ impl Decided {
             Some(draft) => (draft.at, Some(draft.start), draft.events),
             None => (now.max(active.state.at), None, Vec::new()),
         };
-        Self { at, start, events, actor: None, stops: Vec::new(), waiting: Vec::new() }
+        Self { at, start, events, actor: None, mail: Vec::new(), stops: Vec::new(), waiting: Vec::new() }
     }
 
     /// Decides a command; says whether it changed anything.
@@ -130,25 +136,32 @@ impl Decided {
                         tracing::debug!(saga = %active.state.id, %rejected, "an answer came too late to change anything");
                     }
                 }
-                Input::Person(asked) => {
-                    if self.actor.as_ref().is_some_and(|actor| *actor != asked.actor) {
-                        active.inbox.push_front(Input::Person(asked));
+                Input::Mail(mail) => {
+                    let person = mail.kind == MailKind::Operator;
+                    if person && self.actor.as_ref().is_some_and(|actor| *actor != mail.actor) {
+                        active.inbox.push_front(Input::Mail(mail));
                         active.again = true;
                         return;
                     }
-                    let reply = match self.decide(active, asked.command) {
-                        Ok(moved) => {
-                            if moved {
-                                self.actor = Some(asked.actor);
-                            }
-                            Reply::Answered(asked.reply, asked.operation)
-                        }
-                        Err(rejected) => Reply::Refused(asked.reply, OperateError::Refused(rejected)),
-                    };
-                    active.effects.replies.push(reply);
+                    let answer = letter::spell(&self.open(active, &mail));
+                    self.mail.push(ConsumedMail { id: mail.id, answer });
+                    if person {
+                        self.actor = Some(mail.actor);
+                    }
                 }
             }
         }
+    }
+
+    /// Decides a mail. It is answered whatever it says, so that it is never read for nothing again and again.
+    fn open(&mut self, active: &mut Active, mail: &Mail) -> Answer {
+        let question = match Question::of(active, mail) {
+            Ok(question) => question,
+            Err(reason) => return Answer::Refused { reason },
+        };
+        let (command, operation) = question.into_parts();
+        let decided = self.decide(active, command).map(drop);
+        Question::answer(operation, decided, &active.state)
     }
 
     /// Asks the agenda and does what it says, until it says nothing more.
@@ -306,14 +319,18 @@ fn later(wake: &Wake, at: Timestamp) -> Timestamp {
     at + std::time::Duration::from_secs(1)
 }
 
-/// Gives an idle saga up in this very commit, if memory is scarce and it will sleep long.
+/// Gives an idle saga up in this very commit: if memory is scarce and it will sleep long; or if it has ended and
+/// nothing of it moves by itself any more.
 fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
-    let after = bench.release_after?;
     let Effects { sends, .. } = &active.effects;
     let busy = !sends.is_empty() || !active.flights.is_empty() || !active.inbox.is_empty();
-    if busy || !asked.idle || active.state.phase.is_ended() {
+    if busy || !asked.idle {
         return None;
     }
+    if active.state.phase.is_ended() && asked.wake.is_none() {
+        return Some(Release { wake_at: None });
+    }
+    let after = bench.release_after?;
     match &asked.wake {
         Some(wake) if wake.at < after => None,
         wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery, SagaRow,
-    SagaStore, Sharing, StoreCounts, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
+    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -180,5 +180,29 @@ impl SagaQuery for GatedStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for GatedStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.inner.post(mail, open_max).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.inner.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.inner.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.inner.mail_of(saga, limit).await
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery,
-    SagaRow, SagaStore, Sharing, StoreCounts, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -173,5 +173,29 @@ impl SagaQuery for Wire {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.send("counts").await?.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for Wire {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.send("post").await?.post(mail, open_max).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.send("unread").await?.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.send("mail").await?.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.send("mail_of").await?.mail_of(saga, limit).await
     }
 }

@@ -1,13 +1,13 @@
-//! The persons of a world: they cancel, resume and accept.
+//! The persons of a world, who ask; and its participants, who reply when they like.
 
 use std::future::Future;
 
-use amends::engine::{OperateError, ViewError};
-use amends::{Engine, SagaHandle};
+use amends::engine::{OperateError, Reply, ReplyError};
+use amends::operator::{By, OperatedSaga};
 use amends_core::agenda::Desk;
 use amends_core::event::Answer;
-use amends_core::machine::Operation;
-use amends_core::{ActionId, Json, OperationId, SagaId};
+use amends_core::machine::Attempted;
+use amends_core::{ActionId, Json, RequestId, SagaId};
 use serde::Serialize;
 
 use super::World;
@@ -18,7 +18,7 @@ impl World {
     /// # Errors
     /// When its state does not allow that.
     pub fn cancel(&mut self, saga: impl Into<SagaId>) -> Result<Answer, OperateError> {
-        self.operate(saga.into(), |saga, operation| async move { saga.cancel(operation).await })
+        self.ask(saga, |saga, by| async move { saga.cancel(by).await })
     }
 
     /// A person lets a quarantined action go on: `reserve-stock`, or `reserve-stock/compensation`.
@@ -30,9 +30,9 @@ impl World {
     /// When `action` is not written like that.
     pub fn resume(&mut self, saga: impl Into<SagaId>, action: &str) -> Result<Answer, OperateError> {
         let action = named(action);
-        self.operate(saga.into(), |saga, operation| {
+        self.ask(saga, |saga, by| {
             let action = action.clone();
-            async move { saga.resume(action, operation).await }
+            async move { saga.resume(action, by).await }
         })
     }
 
@@ -52,9 +52,9 @@ impl World {
     ) -> Result<Answer, OperateError> {
         let action = named(action);
         let output = Json::encode(output).expect("an output can be written as JSON");
-        self.operate(saga.into(), |saga, operation| {
+        self.ask(saga, |saga, by| {
             let (action, output) = (action.clone(), output.clone());
-            async move { saga.accept(action, Some(output), "seen by a person", operation).await }
+            async move { saga.accept(action, Some(output), "seen by a person", by).await }
         })
     }
 
@@ -83,36 +83,77 @@ impl World {
         }
     }
 
-    /// Asks under a new operation id; and again under the same one if the process dies of it.
-    fn operate<Asking: Future<Output = Result<Answer, OperateError>>>(
+    /// A person asks anything of a saga: under a new operation id, and again under the same one if the process dies of
+    /// it.
+    ///
+    /// # Errors
+    /// When its state does not allow that.
+    pub fn ask<Asking: Future<Output = Result<Answer, OperateError>>>(
         &mut self,
-        saga: SagaId,
-        ask: impl Fn(SagaHandle, Operation) -> Asking,
+        saga: impl Into<SagaId>,
+        ask: impl Fn(OperatedSaga, By) -> Asking,
     ) -> Result<Answer, OperateError> {
         self.operations += 1;
-        let operation = Operation {
-            id: OperationId::new(format!("operation-{}", self.operations)),
-            actor: "operator".to_owned(),
-            reason: "the test says so".to_owned(),
-        };
+        let by = By::new("operator", "the test says so", format!("operation-{}", self.operations));
+        self.ask_as(saga, by, ask)
+    }
+
+    /// As [`World::ask`], by this person and under this operation id.
+    ///
+    /// # Errors
+    /// As [`World::ask`].
+    pub fn ask_as<Asking: Future<Output = Result<Answer, OperateError>>>(
+        &mut self,
+        saga: impl Into<SagaId>,
+        by: By,
+        ask: impl Fn(OperatedSaga, By) -> Asking,
+    ) -> Result<Answer, OperateError> {
+        let saga = saga.into();
         loop {
-            let row = self.row(saga);
-            let (ask, operation) = (&ask, operation.clone());
-            let answer = self.drive(|engine| async move {
-                let saga = found(&engine, &row.definition.workflow, &row.key).await;
-                ask(saga, operation).await
-            });
+            let (ask, by) = (&ask, by.clone());
+            let answer = self.drive(|engine| async move { ask(engine.operator().saga(saga), by).await });
             if let Some(answer) = answer {
                 return answer;
             }
         }
     }
+
+    /// A participant replies to a request, at any time. Returns once the saga has decided what that means.
+    ///
+    /// # Errors
+    /// When the reply is not taken: see [`ReplyError`].
+    ///
+    /// # Panics
+    /// When a reply that was taken is never decided.
+    pub fn reply(
+        &mut self,
+        saga: impl Into<SagaId>,
+        request: RequestId,
+        attempt: Option<u32>,
+        answer: Attempted,
+    ) -> Result<Reply, ReplyError> {
+        let saga = saga.into();
+        loop {
+            let (store, answer) = (self.store.clone(), answer.clone());
+            let taken = self.drive(|engine| async move {
+                let taken = engine.reply(saga, request, attempt, answer, "participant").await?;
+                for _ in 0..LOOKS_MAX {
+                    if store.has_read_all_mail(saga).await {
+                        return Ok(taken);
+                    }
+                    tokio::task::yield_now().await;
+                }
+                panic!("a reply to {saga} is not decided");
+            });
+            if let Some(taken) = taken {
+                return taken;
+            }
+        }
+    }
 }
 
-async fn found(engine: &Engine, workflow: &str, key: &str) -> SagaHandle {
-    let found: Result<Option<SagaHandle>, ViewError> = engine.find(workflow, key).await;
-    found.expect("a store in memory answers").expect("a saga of this world exists")
-}
+/// How often a reply is looked for before it counts as forgotten: no time passes meanwhile.
+const LOOKS_MAX: usize = 100_000;
 
 /// A step's name alone means its forward action.
 fn named(action: &str) -> ActionId {

@@ -93,14 +93,14 @@ enum Standing {
 }
 
 fn standing(view: &SagaView) -> Standing {
-    if view.phase.is_ended() {
-        return Standing::Settled;
-    }
     let asked = agenda(view.plan(), view.state(), view.state().at);
     let under_way = |wait: &Wait| matches!(wait, Wait::Attempt { .. } | Wait::Querying { .. });
     let to_do = asked.tasks.iter().any(|task| !matches!(task, Task::Stop { .. }));
     if to_do || asked.wake.is_some() || asked.waits.iter().any(under_way) {
-        return Standing::Moving;
+        return Standing::Moving; // Also after the end: a late compensation, a query about a discrepancy.
+    }
+    if view.phase.is_ended() {
+        return Standing::Settled;
     }
     let waits_for_person = asked.waits.iter().any(|wait| matches!(wait, Wait::Person(_)));
     if waits_for_person { Standing::Settled } else { Standing::Limbo }

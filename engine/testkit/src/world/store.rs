@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery, SagaRow,
-    SagaStore, Sharing, StoreCounts, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
+    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -100,6 +100,12 @@ impl WatchedStore {
             }
             notified.await;
         }
+    }
+
+    /// Was everything decided that was posted to this saga?
+    pub(crate) async fn has_read_all_mail(&self, saga: SagaId) -> bool {
+        let mail = self.inner.mail_of(saga, u32::MAX).await.expect("a store in memory answers");
+        mail.iter().all(|stored| stored.answer.is_some())
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -242,5 +248,31 @@ impl SagaQuery for WatchedStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for WatchedStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.alive().await;
+        self.inner.post(mail, open_max).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.alive().await;
+        self.inner.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.inner.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.inner.mail_of(saga, limit).await
     }
 }

@@ -5,6 +5,7 @@
 
 mod kit;
 
+mod late;
 mod map;
 mod persons;
 mod recording;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, NodeStore, Peer, SagaFilter, SagaQuery,
-    SagaRow, SagaStore, Sharing, StoreCounts, SystemClock, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, SystemClock, Verdict,
+    WorkItemRow,
 };
 use amends::prelude::*;
 use amends::{Engine, Outcome};
@@ -138,6 +139,32 @@ impl SagaQuery for Troubled {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for Troubled {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.answers()?;
+        self.inner.post(mail, open_max).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.answers()?;
+        self.inner.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.inner.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.inner.mail_of(saga, limit).await
     }
 }
 

@@ -10,6 +10,7 @@ mod determinism;
 mod journals;
 mod laws_can_fail;
 mod laws_hold;
+mod mail;
 mod nodes;
 mod participants;
 mod replays;
