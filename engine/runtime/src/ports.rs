@@ -18,8 +18,8 @@ pub use mail::{
 };
 pub use nodes::{NodeStore, Peer, Sharing};
 pub use rows::{
-    CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, Release, SagaChange,
-    SagaRow, WorkItemRow,
+    CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
+    NewSaga, Release, SagaChange, SagaRow, WorkItemRow,
 };
 pub use stats::WriteStats;
 pub use store::{

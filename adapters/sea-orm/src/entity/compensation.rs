@@ -1,6 +1,6 @@
 //! One row per compensation.
 
-use amends::ports::CompensationRow;
+use amends::ports::{CompensationParticulars, CompensationRow};
 use amends_core::Timestamp;
 use sea_orm::entity::prelude::*;
 
@@ -17,6 +17,10 @@ pub(crate) struct Model {
     pub(crate) reason_code: String,
     pub(crate) requested_by: String,
     pub(crate) approved_by: Option<String>,
+    pub(crate) expected: Option<String>,
+    pub(crate) proposed: Option<String>,
+    pub(crate) affected: Option<String>,
+    pub(crate) dry_run: Option<String>,
     pub(crate) result: Option<String>,
 }
 
@@ -33,7 +37,13 @@ impl From<Model> for CompensationRow {
             business_key: row.business_key.into(),
             reason_code: row.reason_code,
             requested_by: row.requested_by,
-            approved_by: row.approved_by.unwrap_or_default(),
+            approved_by: row.approved_by,
+            particulars: CompensationParticulars {
+                expected: row.expected,
+                proposed: row.proposed,
+                affected: row.affected,
+                dry_run: row.dry_run,
+            },
             created_at: Timestamp(row.created_at),
             ended_at: row.ended_at.map(Timestamp),
             result: row.result,

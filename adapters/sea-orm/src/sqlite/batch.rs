@@ -263,13 +263,13 @@ async fn compensations(
     stats: &mut WriteStats,
 ) -> Result<(), Failure> {
     let mut requested = Vec::new();
-    let mut ended = Vec::new();
+    let mut later = Vec::new();
     for commit in accepted {
         for change in &commit.compensations {
             let to = if matches!(change, CompensationChange::Requested { .. }) {
                 &mut requested
             } else {
-                &mut ended
+                &mut later
             };
             to.push((commit.saga, change));
         }
@@ -282,6 +282,7 @@ async fn compensations(
             reason_code,
             requested_by,
             approved_by,
+            particulars,
             created_at,
         } => query
             .bind(*id)
@@ -291,15 +292,25 @@ async fn compensations(
             .bind(business_key.clone())
             .bind(reason_code.clone())
             .bind(requested_by.clone())
-            .bind(approved_by.clone()),
-        CompensationChange::Ended { .. } => query,
+            .bind(approved_by.clone())
+            .bind(particulars.expected.clone())
+            .bind(particulars.proposed.clone())
+            .bind(particulars.affected.clone())
+            .bind(particulars.dry_run.clone()),
+        CompensationChange::Approved { .. } | CompensationChange::Ended { .. } => query,
     };
     stats.compensations = send(connection, &SQL.compensation, &requested, |query| query, bind).await?;
-    for (_, change) in ended {
-        if let CompensationChange::Ended { id, ended_at, result } = change {
-            let update = sqlx::query(sql::COMPENSATION_ENDED).bind(ended_at.0).bind(result.clone()).bind(*id);
-            stats.compensations += update.execute(&mut *connection).await?.rows_affected();
-        }
+    for (_, change) in later {
+        let update = match change {
+            CompensationChange::Requested { .. } => continue,
+            CompensationChange::Approved { id, approved_by } => {
+                sqlx::query(sql::COMPENSATION_APPROVED).bind(approved_by.clone()).bind(*id)
+            }
+            CompensationChange::Ended { id, ended_at, result } => {
+                sqlx::query(sql::COMPENSATION_ENDED).bind(ended_at.0).bind(result.clone()).bind(*id)
+            }
+        };
+        stats.compensations += update.execute(&mut *connection).await?.rows_affected();
     }
     Ok(())
 }

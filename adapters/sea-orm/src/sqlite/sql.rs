@@ -53,8 +53,8 @@ pub(super) static SQL: LazyLock<Statements> = LazyLock::new(|| Statements {
     change: Sized::new(CHANGE, change_row, ") AS p WHERE saga.id = p.column1"),
     compensation: Sized::new(
         "INSERT INTO compensation (id, saga_id, created_at, step, business_key, reason_code, requested_by, \
-         approved_by)",
-        |_| "(?,?,?,?,?,?,?,?)".to_owned(),
+         approved_by, expected, proposed, affected, dry_run)",
+        |_| "(?,?,?,?,?,?,?,?,?,?,?,?)".to_owned(),
         "ON CONFLICT (id) DO NOTHING",
     ),
 });
@@ -98,6 +98,7 @@ pub(super) const ITEM_PUT: &str = "INSERT INTO work_item (saga_id, item, desk, r
     error_rule = excluded.error_rule, classifier_version = excluded.classifier_version";
 pub(super) const ITEM_REMOVE: &str = "DELETE FROM work_item WHERE saga_id = ? AND item = ?";
 
+pub(super) const COMPENSATION_APPROVED: &str = "UPDATE compensation SET approved_by = ? WHERE id = ?";
 pub(super) const COMPENSATION_ENDED: &str = "UPDATE compensation SET ended_at = ?, result = ? WHERE id = ?";
 
 pub(super) const PHASE: &str = "SELECT phase FROM saga WHERE id = ?";

@@ -11,8 +11,9 @@ use uuid::Uuid;
 use super::mail::Mailbox;
 use super::nodes::Worker;
 use crate::ports::{
-    Claim, Commit, CompensationChange, CompensationRow, ItemChange, JournalRow, Loaded, Mail, NewSaga,
-    Posted, SagaChange, SagaRow, Sharing, StoredMail, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow, ItemChange, JournalRow,
+    Loaded, Mail, NewSaga, Posted, SagaChange, SagaRow, Sharing, StoredMail, Verdict, WorkItemRow,
+    WriteStats,
 };
 
 /// When a saga is due, and when that was decided.
@@ -163,6 +164,7 @@ impl Tables {
                 reason_code,
                 requested_by,
                 approved_by,
+                particulars,
                 created_at,
             } => {
                 let row = CompensationRow {
@@ -172,11 +174,17 @@ impl Tables {
                     reason_code: reason_code.clone(),
                     requested_by: requested_by.clone(),
                     approved_by: approved_by.clone(),
+                    particulars: CompensationParticulars::clone(particulars),
                     created_at: *created_at,
                     ended_at: None,
                     result: None,
                 };
                 self.compensations.entry(*id).or_insert((saga, row));
+            }
+            CompensationChange::Approved { id, approved_by } => {
+                if let Some((_, row)) = self.compensations.get_mut(id) {
+                    row.approved_by = Some(approved_by.clone());
+                }
             }
             CompensationChange::Ended { id, ended_at, result } => {
                 if let Some((_, row)) = self.compensations.get_mut(id) {

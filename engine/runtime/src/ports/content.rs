@@ -86,14 +86,24 @@ fn item(change: &ItemChange) -> Result<(), String> {
 fn compensation(change: &CompensationChange) -> Result<(), String> {
     match change {
         CompensationChange::Requested {
-            step, business_key, reason_code, requested_by, approved_by, ..
+            step,
+            business_key,
+            reason_code,
+            requested_by,
+            approved_by,
+            particulars,
+            ..
         } => {
             no_nul("step", step)?;
             no_nul("business key", business_key)?;
             no_nul("reason code", reason_code)?;
             no_nul("requested by", requested_by)?;
-            no_nul("approved by", approved_by)
+            optional("approved by", approved_by.as_deref())?;
+            let said =
+                [&particulars.expected, &particulars.proposed, &particulars.affected, &particulars.dry_run];
+            said.into_iter().try_for_each(|said| optional("particulars", said.as_deref()))
         }
+        CompensationChange::Approved { approved_by, .. } => no_nul("approved by", approved_by),
         CompensationChange::Ended { result, .. } => no_nul("result", result),
     }
 }

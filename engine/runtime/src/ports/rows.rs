@@ -121,7 +121,8 @@ pub enum ItemChange {
     Remove(String),
 }
 
-/// The difference of a saga's compensation records (one insert when it starts, one update when it ends).
+/// The difference of a saga's compensation records: one insert when it is requested, one update when it ends, and
+/// one in between where another person approves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompensationChange {
     /// A compensation was requested.
@@ -136,10 +137,19 @@ pub enum CompensationChange {
         reason_code: String,
         /// `engine`, or a person.
         requested_by: String,
-        /// A person, or the policy that allows it.
-        approved_by: String,
+        /// A person, or the policy that allows it; none while nobody has approved it.
+        approved_by: Option<String>,
+        /// What it expects and would do.
+        particulars: Box<CompensationParticulars>,
         /// When.
         created_at: Timestamp,
+    },
+    /// A person approved it.
+    Approved {
+        /// Its request id.
+        id: uuid::Uuid,
+        /// Who.
+        approved_by: String,
     },
     /// It ended.
     Ended {
@@ -147,9 +157,22 @@ pub enum CompensationChange {
         id: uuid::Uuid,
         /// When.
         ended_at: Timestamp,
-        /// Its result as JSON text.
+        /// Its result as JSON text: `"Undone"`, `"NothingToUndo"` or `"Denied"`.
         result: String,
     },
+}
+
+/// What a compensation expects and would do, as JSON text; none where nobody said it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CompensationParticulars {
+    /// The state and version that it expects to find.
+    pub expected: Option<String>,
+    /// What it would do.
+    pub proposed: Option<String>,
+    /// What it touches.
+    pub affected: Option<String>,
+    /// What a dry run showed.
+    pub dry_run: Option<String>,
 }
 
 /// A compensation record, as it stands in the store.
@@ -165,8 +188,10 @@ pub struct CompensationRow {
     pub reason_code: String,
     /// `engine`, or a person.
     pub requested_by: String,
-    /// A person, or the policy that allows it.
-    pub approved_by: String,
+    /// A person, or the policy that allows it; none while nobody has approved it.
+    pub approved_by: Option<String>,
+    /// What it expects and would do.
+    pub particulars: CompensationParticulars,
     /// When it was requested.
     pub created_at: Timestamp,
     /// When it ended.

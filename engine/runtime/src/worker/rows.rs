@@ -1,13 +1,13 @@
 //! What stands beside the journal in the store, computed from what a transition changed. Pure.
 
-use std::sync::Arc;
-
 use amends_core::agenda::DeskItem;
 use amends_core::event::{FailureKind, JournalEvent, Recorded, TurnReason};
 use amends_core::state::{Phase, Stage};
-use amends_core::{ActionId, Direction, SagaPlan, SagaState, Timestamp};
+use amends_core::{ActionId, Direction, Json, SagaPlan, SagaState, Timestamp};
 
-use crate::ports::{CompensationChange, ItemChange, Release, SagaChange, WorkItemRow};
+use crate::ports::{
+    CompensationChange, CompensationParticulars, ItemChange, Release, SagaChange, WorkItemRow,
+};
 
 /// What the store shows of a saga now: all that must be kept of the state before a transition.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,8 +16,8 @@ pub(super) struct Shown {
     pub(super) phase: Option<Phase>,
     /// Its desk entries.
     pub(super) items: Vec<DeskItem>,
-    /// Its compensation records, by step.
-    pub(super) records: Vec<(Arc<str>, Record)>,
+    /// Its compensation records, by action.
+    pub(super) records: Vec<(ActionId, Record)>,
 }
 
 /// Where a compensation record stands.
@@ -98,7 +98,8 @@ impl Shown {
         DeskChange { changes, entered }
     }
 
-    /// The difference of the compensation records: one insert with the first start, one update at the end.
+    /// The difference of the compensation records: one insert when it is requested (an automatic one: with its first
+    /// start), one update when it ends.
     pub(super) fn compensations(
         &mut self,
         plan: &SagaPlan,
@@ -106,7 +107,8 @@ impl Shown {
         events: &[JournalEvent],
         at: Timestamp,
     ) -> Vec<CompensationChange> {
-        if state.turned.is_none() {
+        let requests = |event: &JournalEvent| matches!(event, JournalEvent::CompensationRequested(_));
+        if state.turned.is_none() && self.records.is_empty() && !events.iter().any(requests) {
             return Vec::new();
         }
         let mut changes: Vec<CompensationChange> =
@@ -122,30 +124,79 @@ impl Shown {
         event: &JournalEvent,
         at: Timestamp,
     ) -> Option<CompensationChange> {
-        let JournalEvent::Started { action, .. } = event else { return None };
-        if action.direction != Direction::Compensation
-            || self.records.iter().any(|(step, _)| *step == action.step)
-        {
+        match event {
+            JournalEvent::Started { action, expected, .. } => {
+                self.began(plan, state, action, expected.as_ref(), at)
+            }
+            JournalEvent::CompensationRequested(request) => {
+                self.records.push((request.action.clone(), Record::Open));
+                let said = |json: &Option<Json>| json.as_ref().map(|json| json.text().to_owned());
+                Some(CompensationChange::Requested {
+                    id: request.action.request_id(state.id).0,
+                    step: request.action.step.to_string(),
+                    business_key: state.key.clone(),
+                    reason_code: request.reason_code.clone(),
+                    requested_by: request.requested_by.clone(),
+                    approved_by: request.approved_by.clone(),
+                    particulars: Box::new(CompensationParticulars {
+                        expected: said(&request.expected),
+                        proposed: said(&request.proposed),
+                        affected: said(&request.affected),
+                        dry_run: said(&request.dry_run),
+                    }),
+                    created_at: at,
+                })
+            }
+            JournalEvent::RequestDecided { request, by, approved, .. } => {
+                let (action, record) =
+                    self.records.iter_mut().find(|(action, _)| action.to_string() == *request)?;
+                let id = action.request_id(state.id).0;
+                if *approved {
+                    return Some(CompensationChange::Approved { id, approved_by: by.clone() });
+                }
+                if !matches!(action.direction, Direction::Manual(_))
+                    || state.manual(plan, action)?.denied.is_none()
+                {
+                    return None; // A stale one that is denied stays quarantined.
+                }
+                *record = Record::Ended;
+                Some(CompensationChange::Ended { id, ended_at: at, result: "\"Denied\"".to_owned() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The first start of an automatic compensation.
+    fn began(
+        &mut self,
+        plan: &SagaPlan,
+        state: &SagaState,
+        action: &ActionId,
+        expected: Option<&Json>,
+        at: Timestamp,
+    ) -> Option<CompensationChange> {
+        if action.direction != Direction::Compensation || self.records.iter().any(|(of, _)| of == action) {
             return None;
         }
-        self.records.push((action.step.clone(), Record::Open));
+        self.records.push((action.clone(), Record::Open));
         let policy = plan.find(&action.step).map_or("", |ix| plan.step(ix).compensation.name.as_str());
+        let expected = expected.map(|expected| expected.text().to_owned());
         Some(CompensationChange::Requested {
             id: action.request_id(state.id).0,
             step: action.step.to_string(),
             business_key: state.key.clone(),
             reason_code: state.turned.as_ref().map_or("", reason_code).to_owned(),
             requested_by: "engine".to_owned(),
-            approved_by: format!("policy {policy}"),
+            approved_by: Some(format!("policy {policy}")),
+            particulars: Box::new(CompensationParticulars { expected, ..CompensationParticulars::default() }),
             created_at: at,
         })
     }
 
     fn end_records(&mut self, plan: &SagaPlan, state: &SagaState, at: Timestamp) -> Vec<CompensationChange> {
         let mut changes = Vec::new();
-        for (step, record) in self.records.iter_mut().filter(|(_, record)| *record == Record::Open) {
-            let action = ActionId::compensation(step.clone());
-            let Some(undo) = state.action(plan, &action).filter(|undo| undo.stage == Stage::Succeeded) else {
+        for (action, record) in self.records.iter_mut().filter(|(_, record)| *record == Record::Open) {
+            let Some(undo) = state.action(plan, action).filter(|undo| undo.stage == Stage::Succeeded) else {
                 continue;
             };
             *record = Record::Ended;

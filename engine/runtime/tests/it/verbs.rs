@@ -281,6 +281,13 @@ async fn a_completed_saga_is_compensated_by_two_people_and_stays_completed() {
     assert_eq!((view.phase, view.state().open_actions(view.plan())), (Phase::Completed, 0));
     let again = CompensationDemand::new("a", uuid::Uuid::from_u128(8), "goodwill");
     refused(trial.door.compensate(again, ann("5")).await, "`a` is compensated");
+    let records = trial.engine.query().compensations(trial.saga.id()).await.unwrap();
+    let record: Vec<_> = records
+        .iter()
+        .map(|row| (&*row.requested_by, row.approved_by.as_deref(), &*row.reason_code))
+        .collect();
+    assert_eq!(record, [("ann", Some("bob"), "goodwill")]);
+    assert_eq!(records[0].result.as_deref(), Some("\"Undone\""));
     assert_eq!(trial.engine.inspect(trial.saga.id()).await.unwrap().desk, []);
 }
 
@@ -300,6 +307,10 @@ async fn a_denied_compensation_never_runs_and_one_that_a_policy_allows_runs_at_o
     assert_eq!(trial.door.compensate(allowed, ann("4")).await, ACCEPTED);
     pass(Duration::from_secs(1)).await;
     assert_eq!(trial.log.lines(), ["a", "undo a"]);
+    let records = trial.engine.query().compensations(trial.saga.id()).await.unwrap();
+    let results: Vec<_> =
+        records.iter().map(|row| (row.approved_by.as_deref(), row.result.as_deref())).collect();
+    assert_eq!(results, [(None, Some("\"Denied\"")), (Some("policy small-amounts"), Some("\"Undone\""))]);
 }
 
 #[tokio::test(start_paused = true)]

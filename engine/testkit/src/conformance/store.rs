@@ -143,7 +143,7 @@ macro_rules! store_conformance {
             desk::{
                 items_come_change_and_go_with_their_commits,
                 the_desk_lists_the_oldest_first,
-                compensation_records_begin_and_end,
+                compensation_records_begin_are_approved_and_end,
             }
             ownership::{
                 joining_releases_the_sagas_of_the_dead,

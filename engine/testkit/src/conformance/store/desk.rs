@@ -6,7 +6,7 @@ use amends::ports::{Commit, CompensationChange, CompensationRow, ItemChange, Sag
 use amends_core::Timestamp;
 
 use super::StoreFactory;
-use super::rows::{T0, accept, item, join, put, request, requested, saga, start, step};
+use super::rows::{T0, accept, item, join, particulars, put, request, requested, saga, start, step};
 
 pub async fn items_come_change_and_go_with_their_commits(factory: impl StoreFactory) {
     let store = factory.open().await;
@@ -49,7 +49,7 @@ pub async fn the_desk_lists_the_oldest_first(factory: impl StoreFactory) {
     assert_eq!(order(store.desk(3).await.expect("it reads the desk")), [1, 3, 2].map(saga));
 }
 
-pub async fn compensation_records_begin_and_end(factory: impl StoreFactory) {
+pub async fn compensation_records_begin_are_approved_and_end(factory: impl StoreFactory) {
     let store = factory.open().await;
     join(&store).await;
     accept(&store, &(0..20).map(start).collect::<Vec<_>>()).await;
@@ -58,7 +58,8 @@ pub async fn compensation_records_begin_and_end(factory: impl StoreFactory) {
     let ended_at = Timestamp(T0.0 + 99);
     let result = r#"{"undone":true}"#.to_owned();
     let ended = CompensationChange::Ended { id: request(7), ended_at, result: result.clone() };
-    accept(&store, &[Commit { compensations: vec![ended], ..step(7, 3) }]).await;
+    let approved = CompensationChange::Approved { id: request(7), approved_by: "bob".to_owned() };
+    accept(&store, &[Commit { compensations: vec![approved, ended], ..step(7, 3) }]).await;
 
     let expected = |n: u32| CompensationRow {
         id: request(n),
@@ -66,13 +67,17 @@ pub async fn compensation_records_begin_and_end(factory: impl StoreFactory) {
         business_key: format!("order-{n}").into(),
         reason_code: "refused".to_owned(),
         requested_by: "engine".to_owned(),
-        approved_by: "policy".to_owned(),
+        approved_by: n.is_multiple_of(2).then(|| "policy".to_owned()),
+        particulars: particulars(n),
         created_at: Timestamp(T0.0 + i64::from(n)),
         ended_at: None,
         result: None,
     };
     assert_eq!(store.compensations(saga(6)).await.expect("it reads"), [expected(6)]);
-    let ended = CompensationRow { ended_at: Some(ended_at), result: Some(result), ..expected(7) };
+    assert_eq!(expected(5).approved_by, None);
+    let approved_by = Some("bob".to_owned());
+    let ended =
+        CompensationRow { ended_at: Some(ended_at), result: Some(result), approved_by, ..expected(7) };
     assert_eq!(store.compensations(saga(7)).await.expect("it reads"), [ended]);
     assert_eq!(store.counts().await.expect("it counts").compensations, 20);
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationRow, DefinitionRef, ItemChange,
-    JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, Posted, Release, SagaChange,
-    SagaFilter, SagaMail, SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow,
+    DefinitionRef, ItemChange, JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, Posted,
+    Release, SagaChange, SagaFilter, SagaMail, SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail,
+    Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use uuid::Uuid;
@@ -104,6 +105,17 @@ pub(super) fn put(item: WorkItemRow) -> ItemChange {
     ItemChange::Put(Box::new(item))
 }
 
+/// What compensation `n` expects and would do.
+pub(super) fn particulars(n: u32) -> CompensationParticulars {
+    let said = |what: &str| Some(format!("{{\"{what}\": {n}.0}}"));
+    CompensationParticulars {
+        expected: said("expected"),
+        proposed: said("proposed"),
+        affected: None,
+        dry_run: said("dry-run"),
+    }
+}
+
 /// The id of compensation `n`.
 pub(super) fn request(n: u32) -> Uuid {
     Uuid::from_u128(0xc0_0000_0000 + u128::from(n))
@@ -116,7 +128,8 @@ pub(super) fn requested(n: u32) -> CompensationChange {
         business_key: Arc::from(format!("order-{n}")),
         reason_code: "refused".to_owned(),
         requested_by: "engine".to_owned(),
-        approved_by: "policy".to_owned(),
+        approved_by: n.is_multiple_of(2).then(|| "policy".to_owned()),
+        particulars: Box::new(particulars(n)),
         created_at: Timestamp(T0.0 + i64::from(n)),
     }
 }
