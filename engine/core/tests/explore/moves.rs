@@ -1,15 +1,22 @@
-//! What the world can do to a saga in one state.
+//! What the world can do to a saga in one state, and what each move costs.
+//!
+//! News costs nothing while a transmission is open that it can be about: it is an answer that comes now, later, or
+//! before another one. News of what has answered already is a contradiction, or repeats what is known.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use amends_core::agenda::{Desk, DeskItem, Task, Wait, desk};
-use amends_core::event::{FailureKind, Finding, Omitted, Recorded};
+use amends_core::agenda::Task;
+use amends_core::event::{Failure, FailureKind, Finding, Omitted, Recorded};
 use amends_core::machine::{Approval, Attempted, Command, CompensationOrder, Operation, PersonFinding};
-use amends_core::state::{Action, Ask, Dispute, Effect, SettlePlan};
-use amends_core::{ActionId, Direction, Incarnation, OperationId, SagaPlan, SagaState, Timestamp, agenda};
+use amends_core::state::{Action, Ask, Dispute, SettlePlan, Stage};
+use amends_core::{
+    ActionId, Direction, Incarnation, Json, OperationId, SagaPlan, SagaState, Timestamp, agenda,
+};
 use uuid::Uuid;
 
-use crate::script::{failure, json, result};
+use crate::left::{Cost, FAR, Left};
+use crate::script::json;
 
 /// What is done.
 #[derive(Clone, Debug)]
@@ -22,156 +29,317 @@ pub(crate) enum Does {
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub(crate) does: Does,
-    /// Nothing goes wrong by it.
-    pub(crate) free: bool,
+    pub(crate) cost: Cost,
+    /// The machine asked for it, or has to take it: it may not refuse.
+    pub(crate) due: bool,
 }
 
-fn good(command: Command) -> Move {
-    Move { does: Does::Obey(Box::new(command)), free: true }
+/// The moves of one state that can be paid, in an order that depends on nothing else.
+pub(crate) struct Moves {
+    left: Left,
+    pub(crate) all: Vec<Move>,
 }
 
-fn bad(command: Command) -> Move {
-    Move { does: Does::Obey(Box::new(command)), free: false }
-}
-
-/// Every move that goes well: what the agenda asks for, good answers, and a person at each desk.
-pub(crate) fn well(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Vec<Move> {
-    let mut moves = Vec::new();
-    let asked = agenda(plan, state, now);
-    for task in &asked.tasks {
-        match task.clone() {
-            Task::Start { action, .. } => {
-                moves.push(good(Command::Begin { action, input: None, expected: None }))
-            }
-            Task::Query { action, .. } => moves.push(good(Command::BeginQuery { action })),
-            Task::Decide { branch } => {
-                moves.push(good(Command::DecideBranch { branch: branch.clone(), taken: true }));
-                moves.push(good(Command::DecideBranch { branch, taken: false }));
-            }
-            Task::Tick => moves.push(good(Command::Tick)),
-            Task::Stop { .. } => {}
+impl Moves {
+    /// Every move, whatever it costs.
+    pub(crate) fn of(plan: &SagaPlan, state: &SagaState, now: Timestamp, left: Left) -> Self {
+        let mut moves = Self { left, all: Vec::with_capacity(64) };
+        let operation = operation(state, "ann");
+        moves.asked(plan, state, now);
+        for (id, a) in state.actions(plan) {
+            moves.answers(&id, a);
+            moves.findings(&id, a);
         }
-    }
-    for (action, a) in state.actions(plan) {
-        if let Some(running) = a.running {
-            let answer = Attempted::Succeeded(result(&action));
-            let action = action.clone();
-            moves.push(good(Command::Answer { action, attempt: Some(running.attempt), answer }));
-        }
-        if let Some(query) = asks(a) {
-            let finding = Finding::Applied(result(&action));
-            moves.push(good(Command::Found { action, query, finding }));
-        }
-    }
-    if state.paused.is_some() {
-        moves.push(good(Command::Unpause(operation(state, "unpause"))));
-    }
-    for item in desk(plan, state) {
-        moves.extend(at_the_desk(state, &item).map(good));
-    }
-    if let Some(wake) = asked.wake {
-        let under_way = asked.waits.iter().any(|w| matches!(w, Wait::Attempt { .. } | Wait::Querying { .. }));
-        let idle = asked.tasks.iter().all(|task| matches!(task, Task::Stop { .. })) && !under_way;
-        moves.push(Move { does: Does::Pass(wake.at), free: idle });
-    }
-    moves
-}
-
-/// Every move by which something goes wrong, or by which a person interferes.
-pub(crate) fn trouble(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Vec<Move> {
-    let mut moves = Vec::new();
-    for task in agenda(plan, state, now).tasks {
-        match task {
-            Task::Start { action, .. } => {
-                let failure = failure(FailureKind::Persistent, "input", &[]);
-                moves.push(bad(Command::InputFailed { action, failure }));
-            }
-            Task::Decide { branch } => {
-                let failure = failure(FailureKind::Persistent, "condition", &[]);
-                moves.push(bad(Command::ConditionFailed { branch, failure }));
-            }
-            Task::Query { .. } | Task::Stop { .. } | Task::Tick => {}
-        }
-    }
-    for (action, a) in state.actions(plan) {
-        news(&action, a, &mut moves);
-        moves.extend(verbs(state, &action, now).into_iter().map(bad));
-    }
-    moves.extend(of_the_saga(plan, state).into_iter().map(bad));
-    let owner = state.owner.0.as_u128();
-    moves.push(bad(Command::Claim { incarnation: Incarnation(Uuid::from_u128(owner + 1)) }));
-    moves
-}
-
-/// Answers of every attempt ever made, under way or not, and findings of the query under way and of the first.
-fn news(action: &ActionId, a: &Action, moves: &mut Vec<Move>) {
-    for attempt in 1..=a.attempts {
-        let running = a.running.is_some_and(|running| running.attempt == attempt);
-        let of = |answer| Command::Answer { action: action.clone(), attempt: Some(attempt), answer };
-        if running {
-            moves.push(bad(Command::Withdraw { action: action.clone(), attempt }));
+        moves.add(Cost::Fault, true, Command::Claim { incarnation: next(state.owner) });
+        if state.paused.is_some() {
+            moves.add(Cost::Free, true, Command::Unpause(operation.clone()));
         } else {
-            moves.push(bad(of(Attempted::Succeeded(result(action)))));
+            moves.add(Cost::Pause, false, Command::Pause(operation.clone()));
         }
-        moves.extend(answers(action, attempt).into_iter().map(|answer| bad(of(answer))));
-    }
-    if a.attempts > 0 {
-        let of = |answer| Command::Answer { action: action.clone(), attempt: None, answer };
-        moves.push(bad(of(Attempted::Succeeded(result(action)))));
-        moves.push(bad(of(Attempted::Refused(Recorded::Value(json("\"no\""))))));
-    }
-    let under_way = asks(a);
-    if let Some(query) = under_way.or((a.queries > 0).then_some(1)) {
-        let of = |finding| Command::Found { action: action.clone(), query, finding };
-        if under_way.is_none() {
-            moves.push(bad(of(Finding::Applied(result(action)))));
+        moves.add(Cost::Wish, true, Command::Cancel(operation.clone()));
+        moves.add(Cost::Wish, true, Command::TurnBack(operation.clone()));
+        if left.pays(Cost::Verb) {
+            for (id, a) in state.actions(plan) {
+                moves.verbs(&id, a, &operation, now);
+            }
+            moves.closing(plan, state, &operation);
         }
-        moves.extend(findings(action, a.attempts).into_iter().map(|finding| bad(of(finding))));
-        let failure = failure(FailureKind::Unknown, "timeout", &[]);
-        moves.push(bad(Command::QueryFailed { action: action.clone(), query, failure }));
+        moves
+    }
+
+    fn add(&mut self, cost: Cost, due: bool, command: Command) {
+        if !self.left.pays(cost) {
+            return;
+        }
+        self.all.push(Move { does: Does::Obey(Box::new(command)), cost, due });
+    }
+
+    /// What the agenda asks for, and that it cannot be done.
+    fn asked(&mut self, plan: &SagaPlan, state: &SagaState, now: Timestamp) {
+        let asked = agenda(plan, state, now);
+        for task in asked.tasks {
+            match task {
+                Task::Start { action, attempt, .. } => {
+                    let failure = failure(FailureKind::Persistent, "input", None);
+                    if attempt <= ATTEMPTS_MAX {
+                        let begin = Command::Begin { action: action.clone(), input: None, expected: None };
+                        self.add(Cost::Free, true, begin);
+                    }
+                    self.add(Cost::Fault, true, Command::InputFailed { action, failure });
+                }
+                Task::Query { action, .. } => self.add(Cost::Free, true, Command::BeginQuery { action }),
+                Task::Decide { branch } => {
+                    let failure = failure(FailureKind::Persistent, "condition", None);
+                    for taken in [true, false] {
+                        let branch = branch.clone();
+                        self.add(Cost::Free, true, Command::DecideBranch { branch, taken });
+                    }
+                    self.add(Cost::Fault, true, Command::ConditionFailed { branch, failure });
+                }
+                Task::Tick => self.add(Cost::Free, true, Command::Tick),
+                Task::Stop { .. } => {}
+            }
+        }
+        let near = |at: Timestamp| at.0 - now.0 <= FAR || self.left.deadlines;
+        if let Some(wake) = asked.wake.filter(|wake| near(wake.at)) {
+            self.all.push(Move { does: Does::Pass(wake.at), cost: Cost::Free, due: true });
+        }
+    }
+
+    /// Answers: of the attempt under way, of one that is unknown, of each kind that has answered, of nobody's.
+    fn answers(&mut self, id: &ActionId, a: &Action) {
+        let running = a.running.map(|running| running.attempt);
+        let open = |attempt: &u32| running == Some(*attempt) || a.unknown.contains(attempt);
+        if let Some(attempt) = running {
+            self.add(Cost::Fault, true, Command::Withdraw { action: id.clone(), attempt });
+            let (action, answer) = (id.clone(), success(id));
+            self.add(Cost::Free, true, Command::Answer { action, attempt: Some(attempt), answer });
+            self.every_answer(Cost::Fault, id, attempt);
+        }
+        // Unknown ones differ in their numbers only.
+        if let Some(attempt) = a.unknown.first() {
+            self.every_answer(Cost::Fault, id, *attempt);
+        }
+        let answered = |attempt: &u32| !open(attempt) && a.settled_by != Some(*attempt);
+        let without_effect = (1..=a.attempts).find(answered);
+        for attempt in a.settled_by.into_iter().chain(without_effect) {
+            self.every_answer(Cost::Contradiction, id, attempt);
+        }
+        if a.attempts > 0 {
+            let cost = if (1..=a.attempts).any(|attempt| open(&attempt)) {
+                Cost::Fault
+            } else {
+                Cost::Contradiction
+            };
+            for answer in [success(id), Attempted::Refused(no())] {
+                self.add(cost, true, Command::Answer { action: id.clone(), attempt: None, answer });
+            }
+        }
+    }
+
+    fn every_answer(&mut self, cost: Cost, id: &ActionId, attempt: u32) {
+        if !self.left.pays(cost) {
+            return;
+        }
+        let transient = |hint| failure(FailureKind::Transient, "busy", hint);
+        let omitted = Omitted { reason: String::new(), digest: None, size: 3_000_000 };
+        let mut answers = vec![
+            success(id),
+            Attempted::Refused(no()),
+            Attempted::Transient(transient(None)),
+            Attempted::Transient(transient(Some(HINT))),
+            Attempted::Transient(transient(Some(TOO_LATE))),
+            Attempted::Persistent(failure(FailureKind::Persistent, "credential", None)),
+            Attempted::Unknown(failure(FailureKind::Unknown, "timeout", None)),
+            Attempted::Unknown(failure(FailureKind::Unknown, "timeout", Some(HINT))),
+            Attempted::Accepted { wait: None },
+            Attempted::Accepted { wait: Some(HINT) },
+            Attempted::Partial(None),
+            Attempted::Fenced { through: attempt },
+            Attempted::Mismatch(failure(FailureKind::Unknown, "mismatch", None)),
+        ];
+        if id.is_forward() {
+            answers.push(Attempted::Succeeded(Recorded::Omitted(omitted)));
+        } else {
+            answers.push(Attempted::Succeeded(nothing()));
+            answers.push(Attempted::Stale { found: Json::clone(&NO) });
+        }
+        for answer in answers {
+            self.add(cost, true, Command::Answer { action: id.clone(), attempt: Some(attempt), answer });
+        }
+    }
+
+    /// Findings of the query under way, or of one that was given up.
+    fn findings(&mut self, id: &ActionId, a: &Action) {
+        let under_way = asks(a);
+        let Some(query) = under_way.or((a.attempts > 0).then_some(0)) else { return };
+        let open = under_way.is_some() || a.running.is_some() || !a.unknown.is_empty();
+        let cost = if open { Cost::Fault } else { Cost::Contradiction };
+        if let Some(query) = under_way {
+            let (action, finding) = (id.clone(), Finding::Applied(done(id)));
+            self.add(Cost::Free, true, Command::Found { action, query, finding });
+        }
+        if !self.left.pays(cost) {
+            return;
+        }
+        let mut findings = vec![
+            Finding::Applied(done(id)),
+            Finding::Absent,
+            Finding::InProgress,
+            Finding::Unclear { report: String::new() },
+            Finding::Fenced { through: a.attempts },
+            Finding::Fenced { through: a.attempts.saturating_sub(1) },
+            Finding::Refused(no()),
+            Finding::Partial(None),
+        ];
+        if !id.is_forward() {
+            findings.push(Finding::Applied(nothing()));
+        }
+        for finding in findings {
+            self.add(cost, true, Command::Found { action: id.clone(), query, finding });
+        }
+        if under_way.is_some() {
+            let failure = failure(FailureKind::Unknown, "timeout", None);
+            self.add(Cost::Fault, true, Command::QueryFailed { action: id.clone(), query, failure });
+        }
+    }
+
+    /// Every verb of a person about one action.
+    fn verbs(&mut self, id: &ActionId, a: &Action, by: &Operation, now: Timestamp) {
+        let (action, evidence) = (|| id.clone(), String::new);
+        let (operation, other) = (|| by.clone(), || Operation { actor: "bob".into(), ..by.clone() });
+        let mut verbs = vec![
+            Command::Resume { action: action(), operation: operation() },
+            Command::RetryNow { action: action(), operation: operation() },
+            Command::SendAgain { action: action(), override_reason: None, operation: operation() },
+            Command::SendAgain {
+                action: action(),
+                override_reason: Some("known".into()),
+                operation: operation(),
+            },
+            Command::Reject { action: action(), operation: operation() },
+            Command::Supply {
+                action: action(),
+                output: Json::clone(&DONE),
+                evidence: evidence(),
+                operation: operation(),
+            },
+            Command::Keep { action: action(), until: now + KEPT, operation: operation() },
+            Command::Waive { action: action(), operation: operation() },
+            Command::CompensateInDoubt { action: action(), operation: operation() },
+        ];
+        for output in outputs(id) {
+            verbs.push(Command::Accept {
+                action: action(),
+                output,
+                evidence: evidence(),
+                operation: operation(),
+            });
+        }
+        for finding in [PersonFinding::NotApplied, PersonFinding::Refused(None), PersonFinding::Partial(None)]
+        {
+            verbs.push(Command::FoundByPerson {
+                action: action(),
+                finding,
+                evidence: evidence(),
+                operation: operation(),
+            });
+        }
+        if a.stage == Stage::Quarantined || a.stage == Stage::Pending {
+            verbs.push(Command::Approve { request: id.to_string(), operation: other() });
+            verbs.push(Command::Deny { request: id.to_string(), operation: other() });
+        }
+        if id.is_forward() {
+            verbs.push(requested(id, Approval::AnotherPerson, by.clone()));
+            verbs.push(requested(id, Approval::Policy("small".into()), by.clone()));
+        }
+        for verb in verbs {
+            self.add(Cost::Verb, false, verb);
+        }
+    }
+
+    fn closing(&mut self, plan: &SagaPlan, state: &SagaState, by: &Operation) {
+        let named = state.actions(plan).map(|(id, _)| id).collect();
+        let close = Command::Close { follow_up: String::new(), named, operation: by.clone() };
+        self.add(Cost::Verb, false, close);
+        if let Some((asked, _)) = &state.closing {
+            let request = asked.operation.to_string();
+            let other = Operation { actor: "bob".into(), ..by.clone() };
+            self.add(
+                Cost::Verb,
+                false,
+                Command::Approve { request: request.clone(), operation: other.clone() },
+            );
+            self.add(Cost::Verb, false, Command::Deny { request, operation: other });
+        }
     }
 }
 
-fn answers(action: &ActionId, attempt: u32) -> Vec<Attempted> {
-    let omitted = Omitted { reason: "too large".into(), digest: None, size: 3_000_000 };
-    let mut answers = vec![
-        Attempted::Refused(Recorded::Value(json("\"no\""))),
-        Attempted::Transient(failure(FailureKind::Transient, "busy", &[])),
-        Attempted::Persistent(failure(FailureKind::Persistent, "credential", &[])),
-        Attempted::Unknown(failure(FailureKind::Unknown, "timeout", &[])),
-        Attempted::Accepted { wait: Some(Duration::from_secs(3)) },
-        Attempted::Partial(None),
-        Attempted::Fenced { through: attempt },
-        Attempted::Mismatch(failure(FailureKind::Unknown, "mismatch", &[])),
-    ];
-    if action.is_forward() {
-        answers.push(Attempted::Succeeded(Recorded::Omitted(omitted)));
-    } else {
-        answers.push(Attempted::Succeeded(Recorded::Value(json("\"NothingToUndo\""))));
-        answers.push(Attempted::Stale { found: json("2") });
-    }
-    answers
+// Parsed once: a search says each of them some million times.
+static NO: LazyLock<Json> = LazyLock::new(|| json("\"no\""));
+static DONE: LazyLock<Json> = LazyLock::new(|| json("\"done\""));
+static UNDONE: LazyLock<Json> = LazyLock::new(|| json("\"Undone\""));
+static NOTHING: LazyLock<Json> = LazyLock::new(|| json("\"NothingToUndo\""));
+
+/// Attempts of one action that are made. More may be ordered, and are not.
+const ATTEMPTS_MAX: u32 = 2;
+
+/// Shorter than every window, retention and deadline of the shapes.
+pub(crate) const HINT: Duration = Duration::from_secs(3);
+/// Longer than every deadline of the shapes.
+const TOO_LATE: Duration = Duration::from_secs(20_000);
+const KEPT: Duration = Duration::from_secs(30);
+
+pub(crate) fn next(owner: Incarnation) -> Incarnation {
+    Incarnation(Uuid::from_u128(owner.0.as_u128() + 1))
 }
 
-fn findings(action: &ActionId, attempts: u32) -> Vec<Finding> {
-    let mut findings = vec![
-        Finding::Absent,
-        Finding::InProgress,
-        Finding::Unclear { report: "status=weird".into() },
-        Finding::Fenced { through: attempts },
-        Finding::Fenced { through: attempts.saturating_sub(1) },
-    ];
-    if action.is_forward() {
-        findings.push(Finding::Refused(Recorded::Value(json("\"no\""))));
-        findings.push(Finding::Partial(None));
-    } else {
-        findings.push(Finding::Applied(Recorded::Value(json("\"NothingToUndo\""))));
+pub(crate) fn failure(kind: FailureKind, code: &str, hint: Option<Duration>) -> Failure {
+    Failure {
+        kind,
+        code: code.into(),
+        message: String::new(),
+        rule: String::new(),
+        classifier: String::new(),
+        hint,
     }
-    findings
+}
+
+fn word(word: &'static LazyLock<Json>) -> Recorded {
+    Recorded::Value(Json::clone(word))
+}
+
+fn no() -> Recorded {
+    word(&NO)
+}
+
+fn nothing() -> Recorded {
+    word(&NOTHING)
+}
+
+pub(crate) fn done(id: &ActionId) -> Recorded {
+    word(if id.is_forward() { &DONE } else { &UNDONE })
+}
+
+pub(crate) fn success(id: &ActionId) -> Attempted {
+    Attempted::Succeeded(done(id))
+}
+
+pub(crate) fn requested(id: &ActionId, approval: Approval, operation: Operation) -> Command {
+    let order = CompensationOrder {
+        reason_code: "goodwill".into(),
+        approval,
+        expected: None,
+        proposed: None,
+        affected: None,
+        dry_run: None,
+    };
+    let action = ActionId { step: id.step.clone(), direction: Direction::Manual(Uuid::from_u128(1)) };
+    Command::Compensate { action, order, operation }
 }
 
 /// The query under way, about the action or a dispute.
-fn asks(a: &Action) -> Option<u32> {
+pub(crate) fn asks(a: &Action) -> Option<u32> {
     match (&a.dispute, a.settling.map(|settling| settling.plan)) {
         (Some(Dispute { ask: Ask::Querying { query, .. }, .. }), _) => Some(*query),
         (None, Some(SettlePlan::Querying { query, .. })) => Some(query),
@@ -179,107 +347,16 @@ fn asks(a: &Action) -> Option<u32> {
     }
 }
 
-/// An operation that was not asked before. Its id tells the verb, and how many were answered.
-fn operation(state: &SagaState, verb: &str) -> Operation {
-    let id = OperationId::new(format!("{verb}-{}", state.answers.len()));
-    Operation { id, actor: "ann".into(), reason: "she has one".into() }
+/// An operation that was not asked before: its id tells how many were answered.
+pub(crate) fn operation(state: &SagaState, actor: &str) -> Operation {
+    let id = OperationId::new(format!("op{}", state.answers.len()));
+    Operation { id, actor: actor.into(), reason: String::new() }
 }
 
-fn by_bob(state: &SagaState, verb: &str) -> Operation {
-    Operation { actor: "bob".into(), ..operation(state, verb) }
-}
-
-fn verbs(state: &SagaState, action: &ActionId, now: Timestamp) -> Vec<Command> {
-    let (a, by) = (|| action.clone(), |verb: &str| operation(state, verb));
-    let evidence = || "she saw it".to_owned();
-    let found = |finding| Command::FoundByPerson {
-        action: a(),
-        finding,
-        evidence: evidence(),
-        operation: by("found"),
-    };
-    let mut verbs = vec![
-        Command::Resume { action: a(), operation: by("resume") },
-        Command::RetryNow { action: a(), operation: by("now") },
-        Command::SendAgain { action: a(), override_reason: None, operation: by("again") },
-        accept(state, a(), None),
-        found(PersonFinding::NotApplied),
-        found(PersonFinding::Refused(None)),
-        found(PersonFinding::Partial(None)),
-        Command::Reject { action: a(), operation: by("reject") },
-        Command::Supply { action: a(), output: json("7"), evidence: evidence(), operation: by("supply") },
-        Command::Keep { action: a(), until: now + Duration::from_secs(30), operation: by("keep") },
-        Command::Waive { action: a(), operation: by("waive") },
-        Command::CompensateInDoubt { action: a(), operation: by("doubt") },
-        Command::Approve { request: action.to_string(), operation: by_bob(state, "approve") },
-        Command::Deny { request: action.to_string(), operation: by_bob(state, "deny") },
-    ];
-    verbs.extend(outputs(action).into_iter().map(|output| accept(state, a(), Some(output))));
-    if action.is_forward() {
-        let order = CompensationOrder {
-            reason_code: "goodwill".into(),
-            approval: Approval::AnotherPerson,
-            expected: None,
-            proposed: None,
-            affected: None,
-            dry_run: None,
-        };
-        let action = ActionId { step: action.step.clone(), direction: Direction::Manual(Uuid::from_u128(1)) };
-        verbs.push(Command::Compensate { action, order, operation: by("compensate") });
+fn outputs(id: &ActionId) -> [Option<Json>; 2] {
+    if id.is_forward() {
+        [Some(Json::clone(&DONE)), None]
+    } else {
+        [Some(Json::clone(&UNDONE)), Some(Json::clone(&NOTHING))]
     }
-    verbs
-}
-
-fn outputs(action: &ActionId) -> Vec<&'static str> {
-    if action.is_forward() { vec!["\"seen\""] } else { vec!["\"Undone\"", "\"NothingToUndo\""] }
-}
-
-fn accept(state: &SagaState, action: ActionId, output: Option<&str>) -> Command {
-    let (output, evidence) = (output.map(json), "she saw it".to_owned());
-    Command::Accept { action, output, evidence, operation: operation(state, "accept") }
-}
-
-fn of_the_saga(plan: &SagaPlan, state: &SagaState) -> Vec<Command> {
-    let named = state.actions(plan).map(|(id, _)| id).collect();
-    let mut verbs = vec![
-        Command::Cancel(operation(state, "cancel")),
-        Command::TurnBack(operation(state, "back")),
-        Command::Pause(operation(state, "pause")),
-        Command::Close { follow_up: "by hand".into(), named, operation: operation(state, "close") },
-    ];
-    if let Some((asked, _)) = &state.closing {
-        let request = asked.operation.to_string();
-        verbs.push(Command::Approve { request, operation: by_bob(state, "approve") });
-    }
-    verbs
-}
-
-/// What a person may do with an item so that it goes on.
-fn at_the_desk(state: &SagaState, item: &DeskItem) -> impl Iterator<Item = Command> {
-    let accepted = |action: &ActionId| accept(state, action.clone(), Some(outputs(action)[0]));
-    let commands = match (&item.action, item.desk) {
-        (None, _) => state.closing.iter().map(|(asked, _)| deny(state, &asked.operation)).collect(),
-        (Some(action), Desk::Quarantine) if item.effect == Effect::Partial => vec![accepted(action)],
-        (Some(action), Desk::Quarantine) => {
-            vec![Command::Resume { action: action.clone(), operation: operation(state, "resume") }]
-        }
-        (Some(action), Desk::Approval) => {
-            vec![Command::Approve { request: action.to_string(), operation: by_bob(state, "approve") }]
-        }
-        (Some(action), Desk::Reconciliation) => vec![accepted(action)],
-        (Some(action), Desk::Discrepancy) => {
-            let without = Command::FoundByPerson {
-                action: action.clone(),
-                finding: PersonFinding::NotApplied,
-                evidence: "she saw it".into(),
-                operation: operation(state, "found"),
-            };
-            vec![accepted(action), without]
-        }
-    };
-    commands.into_iter()
-}
-
-fn deny(state: &SagaState, request: &OperationId) -> Command {
-    Command::Deny { request: request.to_string(), operation: operation(state, "deny") }
 }

@@ -22,7 +22,7 @@ use amends_core::{ActionId, Direction, SagaState, StepIx, Timestamp, agenda, dec
 
 use crate::script::failure;
 
-type Held = Result<(), String>;
+pub(crate) type Held = Result<(), String>;
 
 fn law(holds: bool, broken: impl FnOnce() -> String) -> Held {
     if holds { Ok(()) } else { Err(broken()) }
@@ -44,17 +44,24 @@ pub(crate) fn hold(
         }
     }
     ledger.ends(plan, after)?;
-    begun_in_time(plan, before, journal)?;
-    let answered = after.wishes.is_empty() || (after.turned.is_none() && after.pivot_in_doubt(plan));
-    law(answered, || "a wish is left without its answer".into())?;
-    kept_while_they_mean_something(plan, after)?;
+    if let Some(last) = journal.last() {
+        begun_in_time(plan, before, last.at, &last.events)?;
+    }
     ends_once(before, after)?;
-    no_limbo(plan, after, now)?;
-    honest(plan, after, now)
+    stands(plan, after, now)
+}
+
+/// The laws that can be told from the state alone.
+pub(crate) fn stands(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
+    let answered = state.wishes.is_empty() || (state.turned.is_none() && state.pivot_in_doubt(plan));
+    law(answered, || "a wish is left without its answer".into())?;
+    kept_while_they_mean_something(plan, state)?;
+    no_limbo(plan, state, now)?;
+    honest(plan, state, now)
 }
 
 /// An outcome, once recorded, does not change, nor when it was.
-fn ends_once(before: &SagaState, after: &SagaState) -> Held {
+pub(crate) fn ends_once(before: &SagaState, after: &SagaState) -> Held {
     let ended = match (before.phase.is_ended(), after.phase.is_ended()) {
         (true, _) => (before.phase, before.ended_at) == (after.phase, after.ended_at),
         (false, true) => after.ended_at == Some(after.at),
@@ -87,7 +94,7 @@ fn gapless(journal: &[Transition]) -> Held {
 }
 
 /// What the facts say of one action.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Account {
     running: Option<u32>,
     unknown: BTreeSet<u32>,
@@ -112,8 +119,9 @@ struct Account {
     granted: Option<u32>,
 }
 
-#[derive(Default)]
-struct Ledger {
+/// What the facts of a journal say, as far as it was read.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger {
     accounts: BTreeMap<ActionId, Account>,
     facts: usize,
     turned: bool,
@@ -131,7 +139,11 @@ impl Ledger {
         self.accounts.entry(action.clone()).or_default()
     }
 
-    fn enter(&mut self, plan: &SagaPlan, at: Timestamp, event: &JournalEvent) -> Held {
+    /// Reads the next fact.
+    ///
+    /// # Errors
+    /// When it breaks a law.
+    pub(crate) fn enter(&mut self, plan: &SagaPlan, at: Timestamp, event: &JournalEvent) -> Held {
         self.facts += 1;
         law(!self.ended || !moves_forward(event), || format!("an ended saga moved: {event:?}"))?;
         match event {
@@ -439,8 +451,11 @@ impl Ledger {
         })
     }
 
-    /// I2 and I3.
-    fn ends(&mut self, plan: &SagaPlan, state: &SagaState) -> Held {
+    /// I2 and I3, of the state that the facts lead to.
+    ///
+    /// # Errors
+    /// When it breaks one.
+    pub(crate) fn ends(&self, plan: &SagaPlan, state: &SagaState) -> Held {
         law(self.completed == (state.phase == Phase::Completed), || "the end is not in the journal".into())?;
         law(self.compensated == (state.phase == Phase::Compensated), || {
             "the end is not in the journal".into()
@@ -513,10 +528,14 @@ impl Account {
     }
 }
 
-/// I5: what the last transition began, it began before its deadline.
-fn begun_in_time(plan: &SagaPlan, before: &SagaState, journal: &[Transition]) -> Held {
-    let Some(last) = journal.last() else { return Ok(()) };
-    for event in &last.events {
+/// I5: what a transition of these facts began, it began before its deadline.
+pub(crate) fn begun_in_time(
+    plan: &SagaPlan,
+    before: &SagaState,
+    at: Timestamp,
+    events: &[JournalEvent],
+) -> Held {
+    for event in events {
         let JournalEvent::Started { action, cause, .. } = event else { continue };
         let Some(was) = before.action(plan, action) else { continue };
         let step = step_of(plan, action);
@@ -531,7 +550,7 @@ fn begun_in_time(plan: &SagaPlan, before: &SagaState, journal: &[Transition]) ->
             (StartCause::Repeat, _, _) => own,
             _ => own.min(saga),
         };
-        law(last.at < limit, || format!("I5: {action} began at its deadline or after it"))?;
+        law(at < limit, || format!("I5: {action} began at its deadline or after it"))?;
         let undone = action.is_forward() && before.compensation_began(plan, action);
         law(!undone, || format!("I4: {action} began after its compensation was requested"))?;
     }
