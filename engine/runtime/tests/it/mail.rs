@@ -335,3 +335,29 @@ async fn a_reply_whose_result_cannot_be_kept_is_a_success_all_the_same() {
     assert_eq!(omitted("a"), ((3 << 20) + 2, true));
     assert_eq!(omitted("b"), (7, true));
 }
+
+/// The numbers of ARCHITECTURE.md, "What is sent when".
+#[tokio::test(start_paused = true)]
+async fn a_question_costs_its_mail_and_one_row_and_after_the_end_the_saga_is_taken_and_given_up() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let engine = engine(&store, &workflow(vec![fails_once("a", &log)])).await;
+    let saga = begin(&engine, "k").await;
+    on_desk(&saga).await;
+    let mut before = store.stats();
+    let mut cost = || {
+        let now = store.stats();
+        let was = std::mem::replace(&mut before, now);
+        let rows = (now.mail - was.mail, now.journal_rows - was.journal_rows, now.commits - was.commits);
+        (rows, now.claims - was.claims, now.saga_updates - was.saga_updates)
+    };
+    let door = engine.operator().saga(saga.id());
+    door.retry_now(ActionId::forward("a"), ann("1")).await.unwrap_err();
+    assert_eq!(cost(), ((2, 1, 1), 0, 0), "a refusal: posted, answered");
+    door.retry_now(ActionId::forward("a"), ann("1")).await.unwrap_err();
+    assert_eq!(cost(), ((0, 0, 0), 0, 0), "the same id again writes nothing");
+    door.cancel(ann("2")).await.unwrap();
+    saga.outcome().await.unwrap();
+    cost();
+    assert_eq!(door.cancel(ann("3")).await, Ok(Answer::Already));
+    assert_eq!(cost(), ((2, 1, 1), 1, 1));
+}
