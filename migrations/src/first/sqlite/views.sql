@@ -67,6 +67,7 @@ WITH milestone AS MATERIALIZED (
       WHEN event IN ('Succeeded', 'AcceptedByPerson') THEN 'SUCCEEDED'
       WHEN event IN ('QueryStarted', 'QueryFailed', 'BecameUnknown', 'Accepted', 'Mismatched', 'SendAgainOrdered') THEN 'RECONCILING'
       WHEN event = 'Resumed' THEN 'READY'
+      WHEN event = 'WentStale' THEN 'QUARANTINED'
       WHEN event = 'RejectedByPerson' THEN 'TERMINAL_REJECTED'
       WHEN event = 'Waived' THEN 'SKIPPED'
       WHEN next = 'retry' THEN 'RETRY_SCHEDULED'
