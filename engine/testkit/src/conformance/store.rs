@@ -120,6 +120,7 @@ macro_rules! store_conformance {
                 a_repeated_start_of_a_saga_that_went_on_is_accepted,
                 racing_starters_make_one_saga_per_key,
                 a_key_is_unique_within_its_workflow_only,
+                a_start_shows_what_its_first_transition_changed,
             }
             fencing::{
                 a_fenced_incarnation_writes_nothing,
@@ -144,6 +145,7 @@ macro_rules! store_conformance {
                 items_come_change_and_go_with_their_commits,
                 the_desk_lists_the_oldest_first,
                 compensation_records_begin_are_approved_and_end,
+                a_compensation_record_may_begin_and_end_in_one_commit,
             }
             ownership::{
                 joining_releases_the_sagas_of_the_dead,

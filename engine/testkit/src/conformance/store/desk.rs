@@ -81,3 +81,19 @@ pub async fn compensation_records_begin_are_approved_and_end(factory: impl Store
     assert_eq!(store.compensations(saga(7)).await.expect("it reads"), [ended]);
     assert_eq!(store.counts().await.expect("it counts").compensations, 20);
 }
+
+pub async fn a_compensation_record_may_begin_and_end_in_one_commit(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    let ended = |n| CompensationChange::Ended { id: request(n), ended_at: T0, result: "null".to_owned() };
+    let approved = |n| CompensationChange::Approved { id: request(n), approved_by: "bob".to_owned() };
+    let all = |n| vec![requested(n), approved(n), ended(n)];
+    accept(&store, &[start(1), Commit { compensations: all(2), ..start(2) }]).await;
+    accept(&store, &[Commit { compensations: all(1), ..step(1, 2) }]).await;
+    for n in [1, 2] {
+        let records = store.compensations(saga(n)).await.expect("it reads");
+        let [record] = &records[..] else { panic!("{records:?}") };
+        assert_eq!((record.ended_at, record.result.as_deref()), (Some(T0), Some("null")));
+        assert_eq!(record.approved_by.as_deref(), Some("bob"));
+    }
+}

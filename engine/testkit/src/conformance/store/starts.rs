@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use amends::ports::{Commit, SagaChange, SagaFilter, SagaQuery as _, SagaStore as _, Verdict};
+use amends::ports::{Commit, Release, SagaChange, SagaFilter, SagaQuery as _, SagaStore as _, Verdict};
 use amends_core::SagaId;
 
 use super::StoreFactory;
-use super::rows::{ME, T0, accept, change, everything, join, read, saga, start, step};
+use super::rows::{ME, T0, accept, change, everything, item, join, put, read, saga, start, step};
 
 /// Saga `n` started under the key of saga `of`.
 fn start_under_key_of(n: u32, of: u32) -> Commit {
@@ -127,4 +127,37 @@ pub async fn a_key_is_unique_within_its_workflow_only(factory: impl StoreFactory
     let page = SagaFilter { workflow: Some("payment".to_owned()), limit: 10, ..SagaFilter::default() };
     let rows = store.list(&page).await.expect("it lists");
     assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [saga(2)]);
+}
+
+pub async fn a_start_shows_what_its_first_transition_changed(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    let end = SagaChange { outcome: Some("refused".to_owned()), ended_at: Some(T0), ..change("compensated") };
+    let turned =
+        SagaChange { outcome: Some("deadline".to_owned()), open_actions: 1, ..change("compensating") };
+    let wait = Some(Release { wake_at: Some(T0) });
+    let batch = [
+        start(0),
+        Commit { change: Some(end), ..start(1) },
+        Commit { change: Some(turned), items: vec![put(item("a/forward", 1))], ..start(2) },
+        Commit { change: Some(SagaChange { release: wait, ..change("running") }), ..start(3) },
+    ];
+    accept(&store, &batch).await;
+    accept(&store, &batch).await;
+    let mut found = Vec::new();
+    for n in 0..4 {
+        let row = read(&store, n).await.row;
+        found.push((row.phase, row.outcome, row.open_actions, row.ended_at, row.owner, row.wake_at));
+    }
+    let row = |phase: &str, outcome: Option<&str>, open, ended, owner, wake| {
+        (phase.to_owned(), outcome.map(str::to_owned), open, ended, owner, wake)
+    };
+    let expected = [
+        row("running", None, 0, None, Some(ME), None),
+        row("compensated", Some("refused"), 0, Some(T0), None, None),
+        row("compensating", Some("deadline"), 1, None, Some(ME), None),
+        row("running", None, 0, None, None, Some(T0)),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(store.desk(10).await.expect("it reads the desk").len(), 1);
 }
