@@ -1,9 +1,11 @@
 //! Whose fault an error is, which decides what happens next.
 
+mod postgres;
 mod sqlite;
 
 use amends::ports::Fault;
 use sea_orm::sqlx;
+use sea_orm::sqlx::postgres::PgDatabaseError;
 use sea_orm::{DbErr, RuntimeErr};
 
 /// Why a transaction did not commit.
@@ -48,7 +50,13 @@ enum Says {
 fn says(error: &sqlx::Error) -> Says {
     match error {
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => Says::Damaged,
-        sqlx::Error::Database(error) => error.code().map_or(Says::Other, |code| sqlite::says(&code)),
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            match error.try_downcast_ref::<PgDatabaseError>() {
+                Some(_) => postgres::says(&code),
+                None => sqlite::says(&code),
+            }
+        }
         _ => Says::Other,
     }
 }

@@ -1,15 +1,12 @@
-//! The SQL views tell the same story as the machine: kept journals, replayed by the one and folded by the other.
+//! The journals that the core keeps, written to a store, and what their stories tell.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use amends::ports::{
-    Commit, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaStore as _, Verdict, WorkItemRow,
+    Commit, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaStore, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, Transition};
-use amends_sea_orm::SqliteStore;
-use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sea_orm::sqlx::{self, ConnectOptions as _, Row as _};
 use uuid::Uuid;
 
 const ME: Incarnation = Incarnation(Uuid::from_u128(1));
@@ -78,54 +75,46 @@ fn told(path: &Path) -> Vec<(String, String)> {
     stages
 }
 
-async fn stranger(path: &Path) -> SqliteConnection {
-    SqliteConnectOptions::new().filename(path).read_only(true).connect().await.expect("the file opens")
-}
-
-#[tokio::test]
-async fn the_view_of_steps_tells_the_story_of_every_kept_journal() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("store.db");
-    let store = SqliteStore::open(&path).await.expect("a new file");
+/// Writes every kept journal.
+pub(crate) async fn keep_all(store: &impl SagaStore) {
     store.join(ME, "node", Timestamp(0)).await.expect("it joins");
-    let kept = journals();
-    for (n, path) in (1..).zip(&kept) {
-        for commit in commits(n, path) {
+    for (n, path) in (1..).zip(journals()) {
+        for commit in commits(n, &path) {
             let verdicts = store.commit(ME, &[commit]).await.expect("it commits");
             assert_eq!(verdicts, [Verdict::Accepted], "{}", path.display());
         }
     }
-    let mut connection = stranger(&path).await;
-    let mut wrong = Vec::new();
-    for path in &kept {
-        let key = path.file_stem().and_then(|name| name.to_str()).expect("a name");
-        let rows =
-            sqlx::query("SELECT action, stage FROM saga_step WHERE workflow = 'kept' AND key = ?").bind(key);
-        let rows = rows.fetch_all(&mut connection).await.expect("the view reads");
-        let seen: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-        let told = told(path);
-        // The story speaks of a step's own two actions only, not of what a person requested beside them.
-        for (action, stage) in seen.iter().filter(|(action, _)| !action.contains("/manual:")) {
-            if !told.contains(&(action.clone(), stage.clone())) {
-                wrong.push(format!("{key}: {action} {stage}, but {told:?}"));
-            }
-        }
-        // Whatever the view leaves out had not begun.
-        for (action, stage) in told {
-            let begun = seen.iter().any(|(seen, _)| *seen == action);
-            if !begun && !["PENDING", "READY", "SKIPPED"].contains(&&*stage) {
-                wrong.push(format!("{key}: {action} {stage} is missing"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[tokio::test]
-async fn overview_and_desk_show_what_waits_for_whom() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("store.db");
-    let store = SqliteStore::open(&path).await.expect("a new file");
+/// The keys of all kept journals.
+pub(crate) fn keys() -> Vec<String> {
+    let key = |path: &PathBuf| path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+    journals().iter().map(key).collect()
+}
+
+/// Where the view of steps, with action and stage of each row of `key`, tells another story than the journal.
+pub(crate) fn complaints(key: &str, seen: &[(String, String)]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let path = journals().into_iter().find(|path| path.file_stem().is_some_and(|name| name == key));
+    let told = told(&path.expect("a kept journal"));
+    // The story speaks of a step's own two actions only, not of what a person requested beside them.
+    for (action, stage) in seen.iter().filter(|(action, _)| !action.contains("/manual:")) {
+        if !told.contains(&(action.clone(), stage.clone())) {
+            wrong.push(format!("{key}: {action} {stage}, but {told:?}"));
+        }
+    }
+    // Whatever the view leaves out had not begun.
+    for (action, stage) in told {
+        let begun = seen.iter().any(|(seen, _)| *seen == action);
+        if !begun && !["PENDING", "READY", "SKIPPED"].contains(&&*stage) {
+            wrong.push(format!("{key}: {action} {stage} is missing"));
+        }
+    }
+    wrong
+}
+
+/// Two sagas of a node named `node-7`: one waits for a person, one is set aside.
+pub(crate) async fn keep_two_that_wait(store: &impl SagaStore) {
     store.join(ME, "node-7", Timestamp(0)).await.expect("it joins");
     let kept = journals();
     let (mut first, mut second) = (commits(1, &kept[0]).swap_remove(0), commits(2, &kept[1]).swap_remove(0));
@@ -151,27 +140,4 @@ async fn overview_and_desk_show_what_waits_for_whom() {
         .set_aside(ME, SagaId(Uuid::from_u128(0xbb << 64)), "row 4 is missing", Timestamp(5))
         .await
         .expect("aside");
-
-    let mut connection = stranger(&path).await;
-    let desk =
-        sqlx::query("SELECT concat_ws(' | ', since, desk, saga, item, reason, effect, error_code) FROM desk");
-    let desk: Vec<String> =
-        desk.fetch_all(&mut connection).await.expect("the view reads").iter().map(|row| row.get(0)).collect();
-    assert_eq!(
-        desk,
-        [
-            "1970-01-01T00:00:00.000Z | set aside | 00000000-0000-00bb-0000-000000000000 |  | row 4 is missing",
-            "2026-01-01T00:00:00.250Z | reconciliation | 00000000-0000-00aa-0000-000000000000 | auth/forward | no-query \
-         | possible | timeout",
-        ]
-    );
-    let sql = "SELECT concat_ws(' | ', workflow, phase, desk_items, transitions, owner, set_aside) FROM saga_overview";
-    let overview: Vec<String> = sqlx::query(sql)
-        .fetch_all(&mut connection)
-        .await
-        .expect("it reads")
-        .iter()
-        .map(|row| row.get(0))
-        .collect();
-    assert_eq!(overview, ["kept | running | 1 | 1 | node-7", "kept | running | 0 | 1 | row 4 is missing"]);
 }

@@ -1,0 +1,22 @@
+//! The store on PostgreSQL, shared by any number of processes.
+//!
+//! * `open`: settings, the schema, and the two kinds of connections.
+//! * `runner`: who holds a connection while something is written, and what becomes of it when that fails.
+//! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
+//!   releasing; `mail`: posting.
+//! * `sql`: the statements' texts. `store`: the handle.
+//!
+//! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
+//! removal, fences whoever was dismissed. Nothing else does: `saga` holds no version and no lease.
+
+mod batch;
+mod mail;
+mod nodes;
+mod open;
+mod owners;
+mod runner;
+mod sql;
+mod store;
+
+pub use open::PostgresSettings;
+pub use store::PostgresStore;

@@ -1,0 +1,154 @@
+//! Opening the database: settings, the schema, the writers' and the readers' connections.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use amends::ports::Fault;
+use amends_migrations::{Migrator, MigratorTrait as _};
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sea_orm::sqlx::{self, ConnectOptions as _, PgPool};
+use sea_orm::{
+    ConnectionTrait as _, DatabaseConnection, DbErr, SqlxPostgresConnector, TransactionTrait as _,
+};
+
+use crate::failure::fault;
+
+/// How the database is used. The defaults are right for almost everybody.
+#[derive(Clone, Debug)]
+pub struct PostgresSettings {
+    /// Connections that write, and so the most batches and claims under way at once. Default 4. Two more belong to
+    /// heartbeats and to watching the other nodes.
+    pub writers: u32,
+    /// Connections that read. Default 4.
+    pub readers: u32,
+    /// How long a statement waits for what another transaction holds, such as a person's SQL prompt.
+    /// Default 1 s.
+    pub lock_timeout: Duration,
+    /// How many times more it waits so before the call ends as unavailable. Default 2.
+    pub busy_retries: u32,
+    /// How long the server works on one statement before it cancels it. A server that does not even cancel is
+    /// given up 5 s later, with its connection. Default 30 s.
+    pub statement_timeout: Duration,
+    /// How long a call waits for a connection, its own or a new one, before it ends as unavailable.
+    /// Default 10 s.
+    pub connection_wait: Duration,
+}
+
+impl Default for PostgresSettings {
+    fn default() -> Self {
+        Self {
+            writers: 4,
+            readers: 4,
+            lock_timeout: Duration::from_secs(1),
+            busy_retries: 2,
+            statement_timeout: Duration::from_secs(30),
+            connection_wait: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Of all programs that use this database, only those that bring its schema up to date take this lock.
+const SCHEMA_LOCK: i64 = 0x616d_656e_6473;
+
+/// How long a process waits for another one that brings the schema up to date.
+const SCHEMA_WAIT: Duration = Duration::from_secs(60);
+
+/// Where the database is. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    options: PgConnectOptions,
+}
+
+impl Address {
+    /// `url` is `postgres://` or `postgresql://`.
+    pub(super) fn parse(url: &str) -> Result<Self, Fault> {
+        // The URL may hold a password, so no error quotes it.
+        let wrong = |reason: &dyn Display| {
+            Fault::Unavailable(format!("the database's URL is not `postgres://user@host/database`: {reason}"))
+        };
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(wrong(&"another scheme"));
+        }
+        let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| wrong(&error))?;
+        Ok(Self { options: options.disable_statement_logging() })
+    }
+
+    fn cannot_open(&self, fault: Fault) -> Fault {
+        let (host, port) = (self.options.get_host(), self.options.get_port());
+        let database = self.options.get_database().unwrap_or("the user's own database");
+        match fault {
+            Fault::Unavailable(reason) => {
+                Fault::Unavailable(format!("{database} on {host}, port {port}: {reason}"))
+            }
+            Fault::Corrupt(reason) => Fault::Corrupt(format!("{database} on {host}, port {port}: {reason}")),
+            other => other,
+        }
+    }
+
+    /// Brings the schema up to date. Of many processes that start at once, one does it and the others wait.
+    pub(super) async fn migrate(&self, settings: &PostgresSettings) -> Result<(), Fault> {
+        let options = self.options.clone().application_name("amends schema");
+        let options = options.options([("lock_timeout", millis(SCHEMA_WAIT))]);
+        let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(settings.connection_wait);
+        let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
+        let db = SqlxPostgresConnector::from_sqlx_postgres_pool(pool.clone());
+        // In a task of its own: a caller that goes away must not leave half a schema waiting for its COMMIT.
+        let done = tokio::spawn(async move {
+            let transaction = db.begin().await?;
+            let lock = format!("SELECT pg_advisory_xact_lock({SCHEMA_LOCK})");
+            transaction.execute_unprepared(&lock).await?;
+            Migrator::up(&transaction, None).await?;
+            transaction.commit().await
+        });
+        let done = done.await.map_err(|error| Fault::Unavailable(format!("it ended early: {error}")))?;
+        pool.close().await;
+        done.map_err(|error: DbErr| self.cannot_open(fault(error)))
+    }
+
+    /// At most so many connections that write.
+    pub(super) async fn writers(&self, most: u32, settings: &PostgresSettings) -> Result<PgPool, Fault> {
+        let options = self.options.clone().application_name("amends writer").options([
+            // Whatever the server's defaults are: the statements are proven for this level, and what is
+            // accepted is on the disk.
+            ("default_transaction_isolation", "read committed".to_owned()),
+            ("synchronous_commit", "on".to_owned()),
+            ("lock_timeout", millis(settings.lock_timeout)),
+            ("statement_timeout", millis(settings.statement_timeout)),
+            ("idle_in_transaction_session_timeout", millis(settings.statement_timeout)),
+            // A plan made while the tables were small would scan them whole for every batch, for long after.
+            ("enable_seqscan", "off".to_owned()),
+            // What is switched off counts as very dear, and what is dear would be compiled first.
+            ("jit", "off".to_owned()),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(most.max(1))
+            .acquire_timeout(settings.connection_wait)
+            // A dead connection shows itself at its first use, and the same rows are submitted again.
+            .test_before_acquire(false);
+        pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))
+    }
+
+    /// Connections that cannot write, and whose transactions see one moment.
+    pub(super) async fn readers(&self, settings: &PostgresSettings) -> Result<DatabaseConnection, Fault> {
+        let options = self.options.clone().application_name("amends reader").options([
+            ("default_transaction_isolation", "repeatable read".to_owned()),
+            ("default_transaction_read_only", "on".to_owned()),
+            ("statement_timeout", millis(settings.statement_timeout)),
+            ("idle_in_transaction_session_timeout", millis(settings.statement_timeout)),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.readers.max(1))
+            .acquire_timeout(settings.connection_wait);
+        let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
+        Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+    }
+}
+
+/// PostgreSQL takes 0 for "no limit", so the shortest limit is a millisecond.
+fn millis(limit: Duration) -> String {
+    limit.as_millis().clamp(1, i32::MAX.unsigned_abs().into()).to_string()
+}
+
+fn sqlx_fault(error: sqlx::Error) -> Fault {
+    fault(DbErr::Conn(sea_orm::RuntimeErr::SqlxError(error.into())))
+}

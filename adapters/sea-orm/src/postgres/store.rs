@@ -1,0 +1,192 @@
+//! The handle.
+
+use std::fmt;
+use std::sync::Arc;
+
+use amends::ports::{
+    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
+    Verdict, WorkItemRow, WriteStats,
+};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
+use sea_orm::sqlx::postgres::PgConnection;
+
+use super::PostgresSettings;
+use super::batch::Writer;
+use super::nodes::ReleaseOf;
+use super::open::Address;
+use super::owners::{Join, Leave, SetAside};
+use super::runner::{Runner, detached};
+use crate::failure::Failure;
+use crate::prepared::Verdicts;
+use crate::query::SqlReader;
+use crate::split;
+use crate::stats::Counters;
+use crate::unit::Unit;
+
+/// Connections for what nodes tell each other: one that may wait for somebody, and one for the heartbeat.
+const WATCHERS: u32 = 2;
+
+/// Sagas released per statement, so that nobody waits long for their rows.
+const RELEASED_AT_ONCE: u32 = 500;
+
+/// The store on a PostgreSQL database, which any number of processes share. Cheap to clone.
+///
+/// *Guarantees*: what [`Verdict::Accepted`] says is on the server's disk (`synchronous_commit=on`), whatever the
+/// server's default. Reads see what is committed and wait for no writer. No call hangs: each ends within the
+/// bounds of its [settings](PostgresSettings), at the latest as [`Fault::Unavailable`].
+///
+/// *Not guaranteed*: anything behind a pooler that hands out connections per transaction, or on a server with
+/// `fsync=off`.
+///
+/// Joining dismisses nobody here: other incarnations may be alive. Who finds one dead dismisses it and releases
+/// its sagas ([`NodeStore`](amends::ports::NodeStore)).
+#[derive(Clone)]
+pub struct PostgresStore {
+    pub(super) reader: SqlReader,
+    pub(super) runner: Runner,
+    /// What nodes tell each other goes by connections of its own.
+    pub(super) watch: Runner,
+    pub(super) counters: Arc<Counters>,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("wrote", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Connects to the database at `url` (`postgres://user:password@host:port/database`), and brings its schema
+    /// up to date. Its tables lie in the first schema of the user's `search_path`.
+    ///
+    /// # Errors
+    /// [`Fault::Unavailable`] if it cannot be reached, the user may not create tables, or another process takes
+    /// longer than a minute over the schema.
+    pub async fn open(url: &str) -> Result<Self, Fault> {
+        Self::open_with(url, PostgresSettings::default()).await
+    }
+
+    /// As [`open`](Self::open), with other settings.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with(url: &str, settings: PostgresSettings) -> Result<Self, Fault> {
+        let address = Address::parse(url)?;
+        address.migrate(&settings).await?;
+        let runner = Runner::new(address.writers(settings.writers, &settings).await?, &settings);
+        let watch = Runner::new(address.writers(WATCHERS, &settings).await?, &settings);
+        let reader = SqlReader::new(address.readers(&settings).await?);
+        Ok(Self { reader, runner, watch, counters: Arc::default() })
+    }
+
+    /// Connects to a database that has the schema, to read only.
+    ///
+    /// # Errors
+    /// [`Fault::Unavailable`] if it cannot be reached.
+    pub async fn open_read_only(url: &str) -> Result<SqlReader, Fault> {
+        let address = Address::parse(url)?;
+        Ok(SqlReader::new(address.readers(&PostgresSettings::default()).await?))
+    }
+
+    /// Finishes what is under way and closes the connections. Every other handle is then unavailable.
+    pub async fn close(self) {
+        self.runner.close().await;
+        self.watch.close().await;
+        self.reader.close().await;
+    }
+
+    /// What this process has written since the store was opened.
+    pub fn stats(&self) -> WriteStats {
+        self.counters.read()
+    }
+
+    /// Runs a unit whose every statement is a transaction of its own.
+    async fn run<U>(&self, unit: U) -> Result<U::Done, Fault>
+    where
+        U: Unit<PgConnection, Done: 'static> + Send + 'static,
+    {
+        let runner = self.runner.clone();
+        detached(async move { runner.run(&unit).await.map_err(Failure::into_fault) }).await
+    }
+
+    /// Runs a unit in one transaction.
+    async fn transact<U>(&self, unit: U) -> Result<U::Done, Fault>
+    where
+        U: Unit<PgConnection, Done: 'static> + Send + 'static,
+    {
+        let runner = self.runner.clone();
+        detached(async move { runner.transact(&unit).await.map_err(Failure::into_fault) }).await
+    }
+}
+
+#[async_trait]
+impl SagaStore for PostgresStore {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.transact(Join { incarnation, node: node.to_owned(), now }).await
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        let (verdicts, batch) = Verdicts::begin(batch);
+        let (runner, counters) = (self.runner.clone(), self.counters.clone());
+        let found = detached(async move {
+            let mut writer = Writer { runner: &runner, counters: &counters };
+            split::write(&mut writer, &counters, incarnation, &batch).await
+        });
+        Ok(verdicts.end(found.await?))
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        let claimed = self.run(claim.clone()).await?;
+        self.counters.add(&WriteStats { claims: claimed.len() as u64, ..WriteStats::default() });
+        Ok(claimed)
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.reader.load(sagas).await
+    }
+
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        // The reason may quote what could not be read.
+        self.run(SetAside { incarnation, saga, reason: reason.replace('\0', "\u{fffd}"), now }).await
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.transact(Leave { incarnation, now }).await?;
+        while self.run(ReleaseOf { incarnation, now, limit: RELEASED_AT_ONCE }).await? > 0 {}
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SagaQuery for PostgresStore {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.reader.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.reader.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.reader.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.reader.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.reader.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.reader.counts().await
+    }
+}
