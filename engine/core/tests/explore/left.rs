@@ -90,11 +90,20 @@ impl Left {
         if self.faults_count { self.together } else { 0 }
     }
 
+    /// Its bit in a [`Front`]: 24 ways to have something of each kind left, for each number of troubles left; the
+    /// last bit if there is none.
     fn bit(self) -> u128 {
         let kinds = self.contradictions + 2 * self.wishes + 4 * self.pauses + 8 * self.verbs;
-        1 << (kinds + 24 * self.depth())
+        match self.depth().checked_sub(1) {
+            Some(more) => 1 << (kinds + 24 * more),
+            None if self.faults_count => 1 << NOTHING,
+            None => 1 << kinds,
+        }
     }
 }
+
+/// The bit of nothing left, where faults count.
+const NOTHING: u8 = 127;
 
 /// With what left a state was reached: of two ways, the one with more left of everything covers the other.
 #[derive(Clone, Copy, Default)]
@@ -106,7 +115,7 @@ impl Front {
         while ways != 0 {
             let n = ways.trailing_zeros() as u8;
             ways &= ways - 1;
-            let (kinds, together) = (n % 24, n / 24);
+            let (kinds, together) = if n == NOTHING { (0, 0) } else { (n % 24, 1 + n / 24) };
             let (contradictions, wishes) = (kinds & 1, kinds >> 1 & 1);
             let other =
                 Left { contradictions, wishes, pauses: kinds >> 2 & 1, verbs: kinds >> 3, together, ..left };

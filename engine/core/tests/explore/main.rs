@@ -11,7 +11,8 @@
 //! - Two attempts of an action are made, whoever orders a third: what a fresh budget grants beyond is seen only by
 //!   [`live`], and in `tests/it/orders.rs`. Two queries spend their budget.
 //! - One step: any number of faults (bad answers and findings, crashes, late news). A read and a step by operator
-//!   are complete at all five of the rest together; the others at two. Three together are left to the long variant.
+//!   are complete at all five of the rest together; the others at two, the one with a settle window at one. More of
+//!   them together are left to the long variant.
 //! - Two, three and four steps: faults count among the troubles, and a path has four, three and two of them. All
 //!   graphs and all pivots are complete so; of four steps the table says how many states were reached and not
 //!   explored. Rules that need more at once are left to chance (`tests/it/laws.rs`).

@@ -12,8 +12,8 @@ use crate::shapes::{Shape, all};
 const ONE: &[(&str, &str)] = &[
     ("a, read", "read a(input)"),
     ("a, by operator", "step a(input) by-operator; policy attempts=1"),
-    ("a, by query", "step a(input) by-query"),
     ("a, window", "step a(input) by-query window=5s; query-policy queries=1"),
+    ("a, by query", "step a(input) by-query"),
     ("a, retention", "step a(input) by-query retention=200s keeps-answers undo-by-operator"),
     ("a, by repeating", "step a(input) by-repeating retention=200s; policy exhausted=turn-back"),
     ("a, fence", "step a(input) by-query fence undo-by-repeating"),
@@ -111,24 +111,25 @@ fn one_step_at_every_bound() {
     );
 }
 
-/// As many faults as fit in, and two of the rest.
+/// As many faults as fit in, and two of the rest; beside a settle window, which has the most times, one.
 #[test]
 fn one_step() {
     let mut text = String::new();
-    seen(&mut text, &read(&ONE[2..]), Left::faults_free(2), usize::MAX);
+    seen(&mut text, &read(&ONE[2..3]), Left::faults_free(1), usize::MAX);
+    seen(&mut text, &read(&ONE[3..]), Left::faults_free(2), usize::MAX);
     kept(
         &text,
         &expect![[r#"
-        a, by query         73171 states (852 + 9754 + 62565), 2679313 transitions, 294542 refused
-        a, window           190495 states (2340 + 27105 + 161050), 6404797 transitions, 823235 refused
-        a, retention        28239 states (620 + 5967 + 21652), 886315 transitions, 194512 refused
-        a, by repeating     18170 states (460 + 5066 + 12644), 703817 transitions, 172524 refused
-        a, fence            31807 states (484 + 6000 + 25323), 1071840 transitions, 187138 refused
-        a, deadline         19435 states (614 + 4739 + 14082), 745368 transitions, 155445 refused
-        pivot, window       6629 states (281 + 1623 + 4725), 202848 transitions, 22333 refused
-        pivot, repeats      2395 states (166 + 696 + 1533), 73365 transitions, 11776 refused
-        when: a             7392 states (181 + 1899 + 5312), 255004 transitions, 65040 refused
-    "#]],
+            a, window           15538 states (2340 + 13198), 474721 transitions, 63378 refused
+            a, by query         73171 states (852 + 9754 + 62565), 2679313 transitions, 294542 refused
+            a, retention        28239 states (620 + 5967 + 21652), 886315 transitions, 194512 refused
+            a, by repeating     18170 states (460 + 5066 + 12644), 703817 transitions, 172524 refused
+            a, fence            31807 states (484 + 6000 + 25323), 1071840 transitions, 187138 refused
+            a, deadline         19435 states (614 + 4739 + 14082), 745368 transitions, 155445 refused
+            pivot, window       6629 states (281 + 1623 + 4725), 202848 transitions, 22333 refused
+            pivot, repeats      2395 states (166 + 696 + 1533), 73365 transitions, 11776 refused
+            when: a             7392 states (181 + 1899 + 5312), 255004 transitions, 65040 refused
+        "#]],
     );
 }
 
