@@ -52,7 +52,7 @@ pub struct Args {
 
     /// Shows one saga and runs nothing: where it stands, its graph and its timeline. SAGA is
     /// its id, its key, or workflow/key. Opens the database read-only, also while a run is
-    /// going on. SQLite keeps two small files beside it for that, so the folder must be writable.
+    /// going on; SQLite then keeps two small files beside it, so the folder must be writable.
     #[arg(
         long,
         value_name = "SAGA",

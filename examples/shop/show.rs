@@ -1,5 +1,7 @@
 //! One saga, closely: where it stands, its graph and its timeline. The database is opened read-only.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use amends::core::{SagaId, SagaPlan, Timestamp};
@@ -8,10 +10,11 @@ use amends::{Saga, SagaView};
 use amends_sea_orm::{SqlReader, SqliteStore};
 use amends_workflows::{order_saga, payment_saga, policies::policies, refund_saga};
 use anyhow::{Context as _, anyhow};
+use tempfile::TempDir;
 
 use crate::contents::{self, Contents};
 use crate::desk::offers;
-use crate::files::Files;
+use crate::files::{Files, beside};
 use crate::load::SagaName;
 use crate::participants::Participants;
 use crate::report::HOW;
@@ -42,13 +45,36 @@ pub async fn show(database: &str, saga: &str) -> anyhow::Result<End> {
             return Err(Unusable::new(what, "give --database the path of one").into());
         }
     }
-    let reader = SqliteStore::open_read_only(&files.database).await.map_err(unopened)?;
+    let Opened { reader, _copy } = open(&files.database).await?;
     let loaded = find(&reader, saga).await?;
     let plan = plan_of(&loaded).await?;
     let now = SystemClock::new().now();
     let view = SagaView::new(plan, &loaded, now).map_err(|reason| anyhow!(reason))?;
     print(&page(&view, now, text::width())).context("failed to print the saga")?;
     Ok(End::Good)
+}
+
+/// A database to read, and the folder of its copy where one was needed.
+struct Opened {
+    reader: SqlReader,
+    _copy: Option<TempDir>,
+}
+
+/// SQLite keeps small files beside a database in use. Where its folder cannot be written to, a database that was
+/// closed in good order, and so is all in its one file, is read in a copy.
+async fn open(database: &Path) -> anyhow::Result<Opened> {
+    let fault = match SqliteStore::open_read_only(database).await {
+        Ok(reader) => return Ok(Opened { reader, _copy: None }),
+        Err(fault) if beside(database, "-wal").exists() => return Err(unopened(fault).into()),
+        Err(fault) => fault,
+    };
+    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
+    let copy = folder.path().join("copy.db");
+    let mut from = File::open(database).map_err(|_| unopened(fault))?;
+    let mut to = File::create(&copy).context("failed to copy the database")?;
+    std::io::copy(&mut from, &mut to).context("failed to copy the database")?;
+    let reader = SqliteStore::open_read_only(&copy).await.map_err(unopened)?;
+    Ok(Opened { reader, _copy: Some(folder) })
 }
 
 /// By id, by `workflow/key`, or by key alone.

@@ -69,6 +69,34 @@ async fn a_database_of_somebody_else_gets_no_tables_and_is_not_shown() {
 }
 
 #[test]
+fn a_file_that_only_looks_like_the_lock_keeps_what_is_in_it() {
+    let place = Place::new();
+    let lock = place.path("shop.db.lock");
+    fs::write(&lock, "the combination of the lock is 17-4-29").unwrap();
+    let ended = place.run_lines(order("O-1").as_bytes(), &[]);
+    assert_code(&ended, 2);
+    assert!(ended.err.contains("shop.db.lock is no lock of a database"), "{}", ended.err);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "the combination of the lock is 17-4-29");
+    // What an earlier owner left is one.
+    fs::write(&lock, "4711\n").unwrap();
+    assert_code(&place.run_lines(order("O-1").as_bytes(), &[]), 0);
+}
+
+#[test]
+fn a_saga_is_shown_although_nothing_can_be_written_beside_its_database() {
+    let place = Place::new();
+    assert_code(&place.run_lines(order("O-1").as_bytes(), &[]), 0);
+    // In the way of the files that SQLite would make: for it, as good as a folder that is read-only.
+    for end in ["-wal", "-shm"] {
+        assert!(!place.path(&format!("shop.db{end}")).exists(), "it was closed in good order");
+    }
+    fs::create_dir(place.path("shop.db-shm")).unwrap();
+    let shown = run(["--database", &place.database(), "--show", "O-1"]);
+    assert_code(&shown, 0);
+    assert!(shown.out.contains("notify-customer succeeded"), "{}", shown.out);
+}
+
+#[test]
 fn a_lost_file_of_the_participants_is_not_made_anew() {
     let place = Place::new();
     let participants = place.path("shop.db.participants");

@@ -35,10 +35,27 @@ impl LockFile {
             Err(TryLockError::WouldBlock) => return Err(in_use(database, &path, &mut file)),
             Err(TryLockError::Error(error)) => return Err(unavailable(error)),
         }
+        if !is_ours(&mut file).map_err(unavailable)? {
+            let what = "is no lock of a database, and is left as it is";
+            return Err(Fault::Corrupt(format!("{} {what}", path.display())));
+        }
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(unavailable)?;
         Ok(Self { _held: file })
     }
 }
+
+/// Does it hold nothing, or the process id of an earlier owner? A file of that name may be somebody else's.
+fn is_ours(file: &mut File) -> std::io::Result<bool> {
+    let mut begin = Vec::new();
+    file.rewind()?;
+    file.take(ID_BYTES_MAX + 1).read_to_end(&mut begin)?;
+    file.rewind()?;
+    let is_id = begin.iter().all(|byte| byte.is_ascii_digit() || *byte == b'\n');
+    Ok(is_id && begin.len() as u64 <= ID_BYTES_MAX)
+}
+
+/// No process id is longer, its line end included.
+const ID_BYTES_MAX: u64 = 21;
 
 fn in_use(database: &Path, lock: &Path, file: &mut File) -> Fault {
     let mut owner = String::new();
