@@ -68,22 +68,27 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     let page = Page::read(&first.out);
     let rows = |section| page.rows(section).into_iter().map(|row| row.join(" | ") + "\n").collect::<String>();
     expect![[r#"
-        order | completed |  | 169
+        order | completed |  | 172
         order | compensated | authorize-payment gave up | 2
         order | compensated | authorize-payment refused: expired_card | 3
-        order | compensated | authorize-payment refused: insufficient_funds | 13
+        order | compensated | authorize-payment refused: insufficient_funds | 14
+        order | compensated | authorize-payment refused: nothing_held | 1
         order | compensated | authorize-payment refused: stolen_card | 3
         order | compensated | cancelled by operator: the customer called | 1
         order | compensated | capture-payment refused: nothing_held | 1
         order | compensated | reserve-stock refused: teapot-iron | 4
         order | compensated | reserve-stock refused: tin-limited | 14
         order | compensated | reserve-stock took effect in part | 1
+        order | compensated | turned back by operator: no credential in sight | 1
+        order | compensated | turned back by operator: the customer buys elsewhere | 1
+        order | closed | in place: reserve-stock, authorize-payment, capture-payment | 1
         order | on a desk | authorize-payment/forward, mismatch | 1
         order | on a desk | capture-payment/forward, partial | 1
         order | on a desk | capture-payment/forward, queries-spent | 2
         order | on a desk | notify-customer/forward, persistent | 1
         order | on a desk | reserve-stock/compensation, stale | 1
-        payment | completed |  | 41
+        order | on a desk | ship-parcel/forward, persistent | 1
+        payment | completed |  | 43
         payment | compensated | authorise refused: insufficient_funds | 4
         payment | compensated | authorise refused: stolen_card | 1
         payment | compensated | check-fraud gave up | 1
@@ -93,7 +98,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
         payment | on a desk | capture-payment/forward, mismatch | 1
         payment | on a desk | print-receipt/forward, no-query | 2
         payment | on a desk | settle/forward, queries-spent | 1
-        refund | completed |  | 21
+        refund | completed |  | 22
         refund | compensated | check-refundable refused: more_than_paid | 1
         refund | compensated | check-refundable refused: never_sent | 1
         refund | compensated | check-refundable refused: not_positive | 1
@@ -103,7 +108,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     .assert_eq(&rows("OUTCOMES"));
     expect![[r#"
         LINES
-        303 sagas · 8 duplicates · 5 conflicts · 19 malformed · 14 by an operator
+        315 sagas · 8 duplicates · 5 conflicts · 20 malformed · 31 by an operator
           line   61  malformed  $.order.address: the text holds a NUL character
           line   67  malformed  $.order.total.minor: invalid type: floating point `49.9`, expected i64
           line   80  malformed  $.order: the total is 0.01 EUR, but the lines come to 11.80 EUR
@@ -115,7 +120,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  154  malformed  $.order.total: duplicate key
           line  201  malformed  $.payment: the amount -5.00 EUR is not positive
           line  213  malformed  $: expected value (byte 1)
-          line  245  malformed  $: more than one of `order`, `payment`, `refund`, `resume`, `cancel`
+          line  245  malformed  $: more than one meaning: order, payment
           line  248  malformed  $.order[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: nested deeper than 32
           line  255  malformed  $.order: missing field `customer`
           line  294  malformed  $: trailing comma (byte 122)
@@ -123,6 +128,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  310  malformed  $.order.lines[0]: EOF while parsing a string (byte 173)
           line  330  malformed  $.order.total.currency: unknown variant `EURO`, expected one of `EUR`, `USD`, `GBP`, `CHF`, `JPY`
           line  331  malformed  $.order: the quantity of `tea-assam` is zero
+          line  379  malformed  $: unknown field `explode`; a line has one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
           line   39  conflict   payment/P-2007 was started with another input; it is untouched
           line   53  conflict   order/O-1016 was started with another input; it is untouched
           line  168  conflict   order/O-1101 was started with another input; it is untouched
@@ -142,6 +148,23 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  322  operator   cancel order/O-1199: too late
           line  334  operator   resume ship-parcel/forward of order/O-1199: accepted
           line  345  operator   resume ship-parcel/forward of order/O-1215: accepted
+          line  351  operator   accept print-receipt/forward of payment/P-2060: accepted
+          line  352  operator   late_answer print-receipt/forward of payment/P-2060: heard
+          line  354  operator   found print-receipt/forward of payment/P-2061: accepted
+          line  356  operator   waive notify-customer/forward of refund/R-3028: accepted
+          line  358  operator   reject reserve-stock/forward of order/O-1218: accepted
+          line  360  operator   retry_now ship-parcel/forward of order/O-1219: accepted
+          line  362  operator   pause order/O-1220: accepted
+          line  363  operator   resume ship-parcel/forward of order/O-1220: accepted
+          line  364  operator   unpause order/O-1220: accepted
+          line  366  operator   close order/O-1221: accepted
+          line  367  operator   approve order/O-1221: accepted
+          line  369  operator   found authorize-payment/forward of order/O-1222: accepted
+          line  371  operator   send_again capture-payment/forward of order/O-1223: accepted
+          line  373  operator   approve reserve-stock/compensation of order/O-1224: accepted
+          line  375  operator   turn_back order/O-1225: accepted
+          line  377  operator   close order/O-1226: refused (denied by supervisor: the customer has paid)
+          line  378  operator   deny order/O-1226: accepted
 
     "#]].assert_eq(&(page.sections["LINES"].join("\n") + "\n"));
     // Without since when: everything else about what waits is always the same.
@@ -156,10 +179,12 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
         order/O-1213 | capture-payment/forward | quarantine | partial | 1 | partial | 
         order/O-1214 | authorize-payment/forward | reconciliation | mismatch | 1 | possible | unknown mismatch
         order/O-1216 | reserve-stock/compensation | approval | stale | 1 | none | 
+        order/O-1226 | ship-parcel/forward | quarantine | persistent | 1 | none | persistent bad_credential
         payment/P-2013 | print-receipt/forward | reconciliation | no-query | 1 | possible | unknown reply_lost
         payment/P-2024 | print-receipt/forward | reconciliation | no-query | 1 | possible | unknown reply_lost
         payment/P-2058 | settle/forward | reconciliation | queries-spent | 1 | possible | 
         payment/P-2059 | capture-payment/forward | reconciliation | mismatch | 1 | possible | unknown mismatch
+        payment/P-2060 | print-receipt/forward | discrepancy | contradiction | 1 | possible | unknown reply_lost
         refund/R-3026 | restock/forward | quarantine | partial | 1 | partial | 
     "#]].assert_eq(&waiting.collect::<String>());
     let rules = page.rows("AUDIT").into_iter().map(|row| format!("{}: {}\n", row[1], row[0]));
@@ -180,7 +205,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     "#]]
     .assert_eq(&rules.collect::<String>());
     assert!(first.out.ends_with("Stock and money balance.\n"));
-    assert!(first.err.contains("of 303 sagas ended"), "no line of progress: {}", first.err);
+    assert!(first.err.contains("of 315 sagas ended"), "no line of progress: {}", first.err);
     assert!(!first.out.contains('\u{1b}'), "colours are for terminals");
 
     // The same again finds everything as it was.
@@ -229,7 +254,7 @@ fn a_bad_line_is_named_with_number_path_and_reason_and_the_rest_goes_on() {
           line    4  malformed  $.order.total.minor: invalid type: floating point `25.0`, expected i64
           line    5  malformed  $: 65538 bytes are more than the 65536 of one document
           line    6  malformed  $[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: nested deeper than 32
-          line    7  malformed  $: missing one of `order`, `payment`, `refund`, `resume`, `cancel`
+          line    7  malformed  $: missing one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
 
     "#]]
     .assert_eq(&(page.sections["LINES"].join("\n") + "\n"));

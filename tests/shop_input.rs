@@ -140,8 +140,7 @@ fn on_eighty_columns_no_word_of_the_page_is_broken() {
           effect none, last error persistent bad_credential
 
         What a person can do: append a line to the lines that you run, with your reason,
-        and run them again; `accept` is for programs (SagaHandle::accept), with
-        evidence.
+        and run them again. --show SAGA has the line for every verb.
           order/O-1041 notify-customer/forward: resume, accept
             {"resume": {"saga": "order/O-1041", "action": "notify-customer/forward", "reason": "say why"}}
 

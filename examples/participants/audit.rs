@@ -33,6 +33,8 @@ pub enum End {
     Completed,
     /// It was turned back.
     Compensated,
+    /// Two people ended it as it stood. What it left in place is named in its journal, and for them to mend.
+    Closed,
     /// It has not ended: it runs, or waits for somebody.
     Open,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Completed => "completed",
             Self::Compensated => "compensated",
+            Self::Closed => "closed",
             Self::Open => "open",
         })
     }
@@ -208,13 +211,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "nothing is held for what has ended: no money on a card, no goods set aside",
-        looked_at: "SELECT count(*) || ' ended' FROM temp.ended WHERE end <> 'open'",
+        looked_at: "SELECT count(*) || ' ended' FROM temp.ended WHERE end NOT IN ('open', 'closed')",
         faults: "SELECT workflow || ' ' || key || ': money is held' AS fault
                  FROM temp.ended JOIN authorization ON reference = key
-                 WHERE end <> 'open' AND state = 'held'
+                 WHERE end NOT IN ('open', 'closed') AND state = 'held'
                  UNION ALL SELECT workflow || ' ' || key || ': goods are set aside'
                  FROM temp.ended JOIN reservation ON order_id = key
-                 WHERE end <> 'open' AND state = 'held'",
+                 WHERE end NOT IN ('open', 'closed') AND state = 'held'",
     },
 ];
 

@@ -69,7 +69,8 @@ const EXAMPLES: &str = r#"Examples:
   cargo run --example shop -- --orders mine.jsonl --database /tmp/mine.db
   tail -n 20 mine.jsonl | cargo run --example shop -- --orders -
 
-Lines, one object each; the last two are what a person does about a saga that stands on a desk:
+Lines, one object each; the last two are what a person does about a saga that stands on a desk, and
+the page at the end of a run tells the other verbs:
   {"order": {"order": "O-1", "customer": "c-1", "card": "tok-1", "address": "Lindenweg 4",
     "lines": [{"sku": "tea-assam", "quantity": 2, "price": {"minor": 1250, "currency": "EUR"}}],
     "total": {"minor": 2500, "currency": "EUR"}}}   (on one line; "minor" counts cents)

@@ -1,40 +1,113 @@
 //! What a person can do about something on a desk: asked of the engine, and said so that it can be done.
 
 use amends::SagaView;
-use amends::core::Timestamp;
-use amends::core::agenda::verbs;
+use amends::core::agenda::{VerbOffer, verbs};
 use amends::core::event::Verb;
+use amends::core::state::Effect;
+use amends::core::{ActionId, Timestamp};
+use serde_json::json;
 
 use crate::load::SagaName;
 use crate::report::Offers;
 
-/// What can be done now about `action` of the saga.
+/// What can be done now about `action` of the saga: first what is about the action itself.
 pub fn offers(name: &SagaName, view: &SagaView, action: &str, now: Timestamp) -> Offers {
-    let mut offers = Offers::default();
-    // The names come from a database: as JSON, whatever they hold, they are one line that can be read back.
-    let json = |text: &str| serde_json::Value::from(text).to_string();
-    let saga = json(&name.to_string());
-    for offer in verbs(view.plan(), view.state(), now) {
-        let about_another = offer.action.is_some_and(|other| other.to_string() != action);
-        if offer.refused.is_some() || about_another {
-            continue;
+    let obeyed = verbs(view.plan(), view.state(), now).into_iter().filter(|offer| offer.refused.is_none());
+    let (of_action, of_saga): (Vec<VerbOffer>, Vec<VerbOffer>) =
+        obeyed.partition(|offer| offer.action.is_some());
+    let (mut verbs, mut lines): (Vec<&'static str>, Vec<(usize, String)>) = Default::default();
+    let about_it = |offer: &VerbOffer| offer.action.as_ref().is_some_and(|it| it.to_string() == action);
+    for offer in of_action.into_iter().filter(about_it).chain(of_saga) {
+        let Some((verb, line)) = line(&name.to_string(), view, &offer) else { continue };
+        if !verbs.contains(&verb) {
+            verbs.push(verb);
         }
-        match offer.verb {
-            Verb::Resume => {
-                offers.verbs.push("resume");
-                let action = json(action);
-                offers.lines.push(format!(
-                    r#"{{"resume": {{"saga": {saga}, "action": {action}, "reason": "say why"}}}}"#
-                ));
-            }
-            Verb::Cancel => {
-                offers.verbs.push("cancel");
-                offers.lines.push(format!(r#"{{"cancel": {{"saga": {saga}, "reason": "say why"}}}}"#));
-            }
-            Verb::Accept => offers.verbs.push("accept"),
-            // The core knows more of them than a handle has.
-            _ => {}
-        }
+        lines.push((place(verb), line));
     }
-    offers
+    verbs.sort_by_key(|verb| place(verb));
+    lines.sort_by_key(|(place, _)| *place);
+    Offers { verbs, lines: lines.into_iter().map(|(_, line)| line).collect() }
+}
+
+/// What settles a matter stands before what only moves it, and what may do something twice or give up stands last.
+const ORDER: [&str; 15] = [
+    "approve",
+    "resume",
+    "retry_now",
+    "accept",
+    "found",
+    "supply",
+    "waive",
+    "reject",
+    "deny",
+    "cancel",
+    "turn_back",
+    "pause",
+    "unpause",
+    "send_again",
+    "close",
+];
+
+fn place(verb: &str) -> usize {
+    ORDER.iter().position(|other| *other == verb).unwrap_or(ORDER.len())
+}
+
+/// The line that asks for it: as JSON, whatever the names in it hold, it is one line that can be read back. None
+/// for what the lines of the shop cannot say.
+fn line(saga: &str, view: &SagaView, offer: &VerbOffer) -> Option<(&'static str, String)> {
+    let action = offer.action.as_ref().map(ToString::to_string);
+    let (why, evidence) = ("say why", "say what you rely on");
+    let simple = || json!({"saga": saga, "action": action, "reason": why});
+    let of_saga = || json!({"saga": saga, "reason": why});
+    let (verb, content) = match offer.verb {
+        Verb::Resume => ("resume", simple()),
+        Verb::RetryNow => ("retry_now", simple()),
+        Verb::SendAgain => ("send_again", simple()),
+        Verb::Reject => ("reject", simple()),
+        Verb::Waive => ("waive", simple()),
+        Verb::Accept | Verb::Supply => {
+            let verb = if offer.verb == Verb::Accept { "accept" } else { "supply" };
+            let result = if offer.action.as_ref().is_some_and(ActionId::is_forward) {
+                json!(null)
+            } else {
+                json!("Undone")
+            };
+            let content = json!({"saga": saga, "action": action, "result": result, "evidence": evidence, "reason": why});
+            (verb, content)
+        }
+        Verb::Found => {
+            let finding = offer.finding.replace(' ', "_");
+            let content = json!({"saga": saga, "action": action, "finding": finding, "evidence": evidence, "reason": why});
+            ("found", content)
+        }
+        Verb::Approve if offer.action.is_some() => ("approve", simple()),
+        Verb::Deny if offer.action.is_some() => ("deny", simple()),
+        Verb::Approve => ("approve", of_saga()),
+        Verb::Deny => ("deny", of_saga()),
+        Verb::Cancel => ("cancel", of_saga()),
+        Verb::TurnBack => ("turn_back", of_saga()),
+        Verb::Pause => ("pause", of_saga()),
+        Verb::Unpause => ("unpause", of_saga()),
+        Verb::Close => {
+            let content = json!({"saga": saga, "named": open(view), "follow_up": "say what will be done", "reason": why});
+            ("close", content)
+        }
+        _ => return None,
+    };
+    let content = in_order(&content);
+    Some((verb, format!(r#"{{"{verb}": {content}}}"#)))
+}
+
+/// The effects that whoever closes the saga has to name.
+fn open(view: &SagaView) -> Vec<String> {
+    let open = |effect: Effect| matches!(effect, Effect::Possible | Effect::Partial);
+    let actions = view.steps.iter().flat_map(|step| [Some(&step.forward), step.compensation.as_ref()]);
+    actions.flatten().filter(|at| open(at.effect)).map(|at| at.action.to_string()).collect()
+}
+
+/// As people write it: the saga first, the reason last, a space after each comma and colon.
+fn in_order(content: &serde_json::Value) -> String {
+    let fields = ["saga", "action", "named", "finding", "result", "evidence", "follow_up", "reason"];
+    let fields = fields.iter().filter_map(|field| Some(format!(r#""{field}": {}"#, content.get(field)?)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }

@@ -19,12 +19,13 @@ use anyhow::{Context as _, bail};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::load::{Event, Line, Operator, SagaName, Verb};
+use crate::load::{Event, Line, Operator, SagaName};
 use crate::progress::{Progress, Tally};
 use crate::shop::Shop;
 
 pub use feeder::arrival;
 use feeder::{Fed, Feeder, Starter};
+use operators::is_time_for;
 
 /// How often the desks are looked at, and progress is shown.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -184,7 +185,11 @@ impl<'a> Drive<'a> {
     }
 
     fn all_settled(&self) -> bool {
-        self.sagas.values().all(|saga| !matches!(saga.standing, Standing::UnderWay { .. }))
+        self.sagas.values().all(|saga| match saga.standing {
+            Standing::UnderWay { .. } => false,
+            Standing::Ended => !self.awaits_late_answer(&saga.name),
+            Standing::OnADesk | Standing::SetAside => true,
+        })
     }
 
     /// What an earlier run left unfinished is seen through as well.
@@ -273,9 +278,11 @@ impl<'a> Drive<'a> {
             .sagas
             .iter()
             .filter(|(id, saga)| match saga.standing {
-                Standing::UnderWay { .. } => on_desks.contains(id),
+                // Not all that a person does is done at a desk: an order to retry at once, or to go on.
+                Standing::UnderWay { .. } => on_desks.contains(id) || self.operators.contains_key(&saga.name),
                 Standing::OnADesk => !on_desks.contains(id) || self.operators.contains_key(&saga.name),
-                Standing::Ended | Standing::SetAside => false,
+                Standing::Ended => self.awaits_late_answer(&saga.name),
+                Standing::SetAside => false,
             })
             .map(|(id, _)| *id)
             .collect();
@@ -290,22 +297,20 @@ impl<'a> Drive<'a> {
         let Some(saga) = self.sagas.get(&id) else { return Ok(()) };
         let (name, handle) = (saga.name.clone(), saga.handle.clone());
         let view = handle.view().await?;
-        if view.ended_at.is_some() {
+        let idle = !view.waits.is_empty() && view.waits.iter().all(is_for_a_person);
+        if let Some((line, operator)) = self.next_operator(&name, &view)
+            && (idle || is_time_for(&operator.verb, &view))
+        {
+            let said = self.give(&handle, line, &operator).await;
+            self.facts.operations.insert(line, (operator, said));
+            self.forget_operator(&name);
+            if view.ended_at.is_none() {
+                self.move_on(id, &view);
+            }
             return Ok(());
         }
-        let idle = !view.desk.is_empty() && view.waits.iter().all(|wait| matches!(wait, Wait::Person(_)));
-        if let Some((line, operator)) = self.next_operator(&name, &view) {
-            let stands_there = match &operator.verb {
-                Verb::Resume(action) => view.desk.iter().any(|item| item.action.as_ref() == Some(action)),
-                Verb::Cancel => !view.desk.is_empty(),
-            };
-            if stands_there || idle {
-                let said = self.give(&handle, line, &operator).await;
-                self.facts.operations.insert(line, (operator, said));
-                self.forget_operator(&name);
-                self.move_on(id, &view);
-                return Ok(());
-            }
+        if view.ended_at.is_some() {
+            return Ok(());
         }
         if idle {
             self.settle(id, Standing::OnADesk)
@@ -320,4 +325,8 @@ impl<'a> Drive<'a> {
             saga.standing = Standing::UnderWay { turning_back: view.turned.is_some() };
         }
     }
+}
+
+fn is_for_a_person(wait: &Wait) -> bool {
+    matches!(wait, Wait::Person(_) | Wait::Paused { .. })
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use amends::SagaView;
 use amends::core::event::TurnReason;
 use amends::core::state::Phase;
-use amends::core::{Json, SagaId, Timestamp};
+use amends::core::{JournalEvent, Json, SagaId, Timestamp};
 use amends::ports::{SagaFilter, SagaRow, WorkItemRow};
 use amends_workflows::{Currency, Money, OrderPlaced, PaymentRequested, RefundRequested};
 use anyhow::bail;
@@ -86,6 +86,7 @@ fn outcome(row: &SagaRow, view: Option<&SagaView>, items: &[WorkItemRow]) -> Out
         (Some(reason), _) => (End::SetAside, reason.clone()),
         (None, Some(view)) if view.phase == Phase::Completed => (End::Completed, String::new()),
         (None, Some(view)) if view.phase == Phase::Compensated => (End::Compensated, why_turned(view)),
+        (None, Some(view)) if view.phase == Phase::Closed => (End::Closed, left_in_place(view)),
         (None, _) if items.is_empty() => (End::UnderWay, row.phase.clone()),
         (None, _) => {
             let mut reasons: Vec<String> =
@@ -95,6 +96,21 @@ fn outcome(row: &SagaRow, view: Option<&SagaView>, items: &[WorkItemRow]) -> Out
         }
     };
     Outcome { workflow: row.definition.workflow.to_string(), end, reason }
+}
+
+/// What two people left as it was.
+fn left_in_place(view: &SagaView) -> String {
+    let closed = view.journal().iter().flat_map(|transition| &transition.events);
+    let left = closed.filter_map(|event| match event {
+        JournalEvent::Closed { effects_in_place, .. } => Some(effects_in_place),
+        _ => None,
+    });
+    let left: Vec<&str> = left.flatten().map(|action| &*action.step).collect();
+    if left.is_empty() {
+        "nothing is left in place".to_owned()
+    } else {
+        format!("in place: {}", left.join(", "))
+    }
 }
 
 /// Why a saga turned back, with the participant's own reason where there is one.
@@ -139,6 +155,7 @@ fn for_audit(row: &SagaRow, view: Option<&SagaView>) -> anyhow::Result<Ended> {
     let end = match &*row.phase {
         phase if phase == Phase::Completed.word() => participants::End::Completed,
         phase if phase == Phase::Compensated.word() => participants::End::Compensated,
+        phase if phase == Phase::Closed.word() => participants::End::Closed,
         _ => participants::End::Open,
     };
     let amount = match view {

@@ -8,13 +8,16 @@
 //! {"cancel": {"saga": "order/O-1002", "reason": "the customer called"}}
 //! ```
 //!
-//! The last two are an operator's: they are given when the saga that they name stands on a desk, once, under
-//! an operation id made from the line's position. `faults` are bad days of the participants, planned: what
+//! The last two are an operator's, and there are more ([`VERBS`]): each is given when the saga that it names stands
+//! as the verb expects, mostly on a desk, once, under an operation id made from the line's position. `faults` are bad days of the participants, planned: what
 //! they do wrong about this key.
 
+mod verbs;
+
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
 
-use amends::core::{ActionId, Json};
+use amends::core::Json;
 use amends::ports::KEY_BYTES_MAX;
 use amends_workflows::order::OrderPlaced;
 use amends_workflows::payment::PaymentRequested;
@@ -24,6 +27,9 @@ use serde_json::value::RawValue;
 
 use crate::admission::{self, BYTES_MAX, Malformed};
 use crate::participants::PlannedFault;
+
+// The interface of this module is:
+pub use verbs::{Late, Operator, VERBS, Verb};
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -80,35 +86,6 @@ pub struct Start {
     pub faults: Vec<PlannedFault>,
 }
 
-/// What a person does about a saga that stands on a desk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operator {
-    /// Which.
-    pub saga: SagaName,
-    /// What is done.
-    pub verb: Verb,
-    /// Why.
-    pub reason: String,
-}
-
-/// What can be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// A quarantined action goes on with a fresh budget.
-    Resume(ActionId),
-    /// The saga turns back, if it still can.
-    Cancel,
-}
-
-impl std::fmt::Display for Operator {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.verb {
-            Verb::Resume(action) => write!(f, "resume {action} of {}", self.saga),
-            Verb::Cancel => write!(f, "cancel {}", self.saga),
-        }
-    }
-}
-
 /// Reads lines to the end.
 ///
 /// # Errors
@@ -144,53 +121,22 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A line as it is written down: exactly one of the first five.
+/// A line as it is written down: exactly one that starts a saga, or one verb.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a line, an object")]
 struct Written {
     order: Option<OrderPlaced>,
     payment: Option<PaymentRequested>,
     refund: Option<RefundRequested>,
-    resume: Option<WrittenResume>,
-    cancel: Option<WrittenCancel>,
     #[serde(default)]
     faults: Vec<PlannedFault>,
     #[serde(default, rename = "note")]
     _note: Option<String>,
 }
 
+/// What a line begins with, before anybody looks closer.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "what is resumed, an object")]
-struct WrittenResume {
-    saga: WrittenName,
-    action: ActionId,
-    reason: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "what is cancelled, an object")]
-struct WrittenCancel {
-    saga: WrittenName,
-    reason: String,
-}
-
-/// `workflow/key`.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct WrittenName(SagaName);
-
-impl TryFrom<String> for WrittenName {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        match text.split_once('/') {
-            Some((workflow, key)) if !workflow.is_empty() && !key.is_empty() => {
-                Ok(Self(SagaName { workflow: workflow.to_owned(), key: key.to_owned() }))
-            }
-            _ => Err(format!("`{text}` names no saga; write workflow/key, as in order/O-1001")),
-        }
-    }
-}
+struct Named(BTreeMap<String, Box<RawValue>>);
 
 /// The payload of a starting line, as the text that came.
 #[derive(Deserialize)]
@@ -206,8 +152,35 @@ fn understand(text: &[u8]) -> Result<Event, Malformed> {
     }
     let line = admission::admit(text)?;
     an_object("$", line.text())?;
-    let Written { order, payment, refund, resume, cancel, faults, _note } = admission::decode(&line)?;
-    let complaint = |reason: &str| Malformed { path: "$".to_owned(), reason: reason.to_owned() };
+    let complaint = |reason: String| Malformed { path: "$".to_owned(), reason };
+    let Named(mut fields) = admission::decode(&line)?;
+    let all = || STARTS.iter().chain(&VERBS).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let is_meant = |name: &&String| STARTS.contains(&name.as_str()) || VERBS.contains(&name.as_str());
+    let meant: Vec<String> = fields.keys().filter(is_meant).cloned().collect();
+    let meant = match &*meant {
+        [meant] => meant.as_str(),
+        [] => {
+            let other = fields.keys().find(|name| !BESIDES.contains(&name.as_str()));
+            return Err(complaint(match other {
+                Some(other) => format!("unknown field `{other}`; a line has one of {}", all()),
+                None => format!("missing one of {}", all()),
+            }));
+        }
+        several => return Err(complaint(format!("more than one meaning: {}", several.join(", ")))),
+    };
+    if VERBS.contains(&meant) {
+        let content = fields.remove(meant).unwrap_or_default();
+        fields.remove("note");
+        if let Some(other) = fields.keys().next() {
+            let reason = match &**other {
+                "faults" => "an operator's line plans no faults".to_owned(),
+                other => format!("unknown field `{other}` beside `{meant}`"),
+            };
+            return Err(Malformed { path: format!("$.{other}"), reason });
+        }
+        return verbs::read(meant, &content).map(Event::Operator);
+    }
+    let Written { order, payment, refund, faults, _note } = admission::decode(&line)?;
     let start = |workflow: &str, key: &str, after| -> Result<Event, Malformed> {
         let Payload { order: input } = admission::decode(&line)?;
         an_object(&format!("$.{workflow}"), input.get())?;
@@ -215,30 +188,22 @@ fn understand(text: &[u8]) -> Result<Event, Malformed> {
         let saga = SagaName { workflow: workflow.to_owned(), key: key.to_owned() };
         Ok(Event::Start(Box::new(Start { saga, input: input.into(), after, faults: faults.clone() })))
     };
-    let event = match (order, payment, refund, resume, cancel) {
-        (Some(order), None, None, None, None) => start("order", order.order().as_str(), None)?,
-        (None, Some(payment), None, None, None) => start("payment", payment.payment().as_str(), None)?,
-        (None, None, Some(refund), None, None) => {
+    match (order, payment, refund) {
+        (Some(order), _, _) => start("order", order.order().as_str(), None),
+        (_, Some(payment), _) => start("payment", payment.payment().as_str(), None),
+        (_, _, Some(refund)) => {
             let order = SagaName { workflow: "order".to_owned(), key: refund.order.to_string() };
-            start("refund", refund.refund.as_str(), Some(order))?
+            start("refund", refund.refund.as_str(), Some(order))
         }
-        (None, None, None, Some(WrittenResume { saga, action, reason }), None) => {
-            Event::Operator(Operator { saga: saga.0, verb: Verb::Resume(action), reason })
-        }
-        (None, None, None, None, Some(WrittenCancel { saga, reason })) => {
-            Event::Operator(Operator { saga: saga.0, verb: Verb::Cancel, reason })
-        }
-        (None, None, None, None, None) => {
-            return Err(complaint("missing one of `order`, `payment`, `refund`, `resume`, `cancel`"));
-        }
-        _ => return Err(complaint("more than one of `order`, `payment`, `refund`, `resume`, `cancel`")),
-    };
-    if matches!(event, Event::Operator(_)) && !faults.is_empty() {
-        let reason = "an operator's line plans no faults".to_owned();
-        return Err(Malformed { path: "$.faults".to_owned(), reason });
+        (None, None, None) => Err(complaint(format!("`{meant}` is null"))),
     }
-    Ok(event)
 }
+
+/// What starts a saga.
+const STARTS: [&str; 3] = ["order", "payment", "refund"];
+
+/// What a starting line may have besides.
+const BESIDES: [&str; 2] = ["faults", "note"];
 
 /// Some editors put it before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -47,6 +47,8 @@ pub enum End {
     Completed,
     /// Every effect was compensated.
     Compensated,
+    /// Two people ended it as it stood.
+    Closed,
     /// A person must act.
     OnADesk,
     /// It is set aside: it cannot be read.
@@ -60,6 +62,7 @@ impl End {
         match self {
             Self::Completed => "completed",
             Self::Compensated => "compensated",
+            Self::Closed => "closed",
             Self::OnADesk => "on a desk",
             Self::SetAside => "set aside",
             Self::UnderWay => "under way",
@@ -69,7 +72,7 @@ impl End {
     fn colour(self) -> Color {
         match self {
             Self::Completed => Color::Green,
-            Self::Compensated => Color::Yellow,
+            Self::Compensated | Self::Closed => Color::Yellow,
             Self::OnADesk | Self::UnderWay => Color::Cyan,
             Self::SetAside => Color::Red,
         }
@@ -132,7 +135,7 @@ impl Offers {
 
 /// How the lines are used; goes before them.
 pub const HOW: &str = "What a person can do: append a line to the lines that you run, with your reason, and run \
-                       them again; `accept` is for programs (SagaHandle::accept), with evidence.";
+                       them again. --show SAGA has the line for every verb.";
 
 /// One rule of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,7 +236,7 @@ impl Report {
         for row in &self.desk {
             let about = format!("  {} {}: {}", row.saga, row.action, row.offers.words());
             writeln!(page, "{}", wrapped(&shown(&about), look.width, 4))?;
-            for line in &row.offers.lines {
+            if let Some(line) = row.offers.lines.first() {
                 // Never broken, so that it can be taken as it stands.
                 writeln!(page, "    {}", shown(line))?;
             }

@@ -1,12 +1,19 @@
-//! What a person does about a saga, line by line: given when it stands on a desk, once.
+//! What a person does about a saga, line by line: given when it stands as the line expects, once.
+
+use std::time::Duration;
 
 use amends::core::OperationId;
-use amends::core::event::Answer;
-use amends::core::machine::Operation;
+use amends::core::event::{Answer, Failure, FailureKind, Recorded};
+use amends::core::machine::Attempted;
+use amends::core::state::Stage;
+use amends::operator::{By, OperateError};
 use amends::{SagaHandle, SagaView};
 
 use super::{Drive, Standing};
-use crate::load::{Operator, SagaName, Verb};
+use crate::load::{Late, Operator, SagaName, Verb};
+
+/// How long the engine may take to record a late answer.
+const LOOKS_MAX: u32 = 500;
 
 impl Drive<'_> {
     /// The next operator's line about this saga that was not given before, perhaps by an earlier run.
@@ -14,9 +21,15 @@ impl Drive<'_> {
         loop {
             let (line, operator) = self.operators.get(name)?.front()?.clone();
             let id = operation_id(self.source, line);
+            let is_late = matches!(operator.verb, Verb::LateAnswer(..));
             match view.state().answers.get(&id) {
                 Some((_, answer)) => {
                     self.facts.operations.insert(line, (operator, answer_text(answer)));
+                    self.forget_operator(name);
+                }
+                // Nothing but news reaches a saga that has ended.
+                None if view.ended_at.is_some() && !is_late => {
+                    self.facts.operations.insert(line, (operator, ENDED.to_owned()));
                     self.forget_operator(name);
                 }
                 None => return Some((line, operator)),
@@ -33,20 +46,82 @@ impl Drive<'_> {
         }
     }
 
+    /// Whether a participant has yet to say something about this saga, ended or not.
+    pub(super) fn awaits_late_answer(&self, name: &SagaName) -> bool {
+        let queue = self.operators.get(name);
+        queue.is_some_and(|queue| queue.iter().any(|(_, line)| matches!(line.verb, Verb::LateAnswer(..))))
+    }
+
     pub(super) async fn give(&self, handle: &SagaHandle, line: usize, operator: &Operator) -> String {
-        let operation = Operation {
-            id: operation_id(self.source, line),
-            actor: "operator".to_owned(),
-            reason: operator.reason.clone(),
-        };
-        let answer = match &operator.verb {
-            Verb::Resume(action) => handle.resume(action.clone(), operation).await,
-            Verb::Cancel => handle.cancel(operation).await,
-        };
-        match answer {
+        let id = operation_id(self.source, line);
+        if let Verb::LateAnswer(action, attempt, late) = &operator.verb {
+            let request = action.request_id(handle.id());
+            let answer = match late {
+                Late::Done(result) => Attempted::Succeeded(Recorded::Value(result.clone())),
+                Late::NotDone => Attempted::Persistent(Failure {
+                    kind: FailureKind::Persistent,
+                    code: "not_done".to_owned(),
+                    message: "said late".to_owned(),
+                    rule: String::new(),
+                    classifier: String::new(),
+                    hint: None,
+                }),
+            };
+            let engine = &self.shop.engine;
+            return match engine.reply(handle.id(), request, Some(*attempt), answer, &operator.by).await {
+                Ok(_) => self.heard(handle).await,
+                Err(error) => format!("not heard: {error}"),
+            };
+        }
+        let by = By { actor: operator.by.clone(), reason: operator.reason.clone(), operation_id: id };
+        match self.ask(handle, &operator.verb, by).await {
             Ok(answer) => answer_text(&answer),
             Err(error) => format!("not obeyed: {error}"),
         }
+    }
+
+    async fn ask(&self, handle: &SagaHandle, verb: &Verb, by: By) -> Result<Answer, OperateError> {
+        let saga = self.shop.engine.operator().saga(handle.id());
+        match verb.clone() {
+            Verb::Cancel => saga.cancel(by).await,
+            Verb::TurnBack => saga.turn_back(by).await,
+            Verb::Pause => saga.pause(by).await,
+            Verb::Unpause => saga.unpause(by).await,
+            Verb::Resume(action) => saga.resume(action, by).await,
+            Verb::RetryNow(action) => saga.retry_now(action, by).await,
+            Verb::SendAgain(action) => saga.send_again(action, by).await,
+            Verb::Reject(action) => saga.reject(action, by).await,
+            Verb::Waive(action) => saga.waive(action, by).await,
+            Verb::Accept(action, result, evidence) => saga.accept(action, result, evidence, by).await,
+            Verb::Found(action, finding, evidence) => saga.found(action, finding, evidence, by).await,
+            Verb::Supply(action, result, evidence) => saga.supply(action, result, evidence, by).await,
+            Verb::Close { follow_up, named } => saga.risky().close(follow_up, named, by).await,
+            Verb::Approve(Some(action)) => saga.approve(action, by).await,
+            Verb::Approve(None) => saga.risky().approve_close(self.closing(handle).await, by).await,
+            Verb::Deny(Some(action)) => saga.deny(action, by).await,
+            Verb::Deny(None) => saga.deny(self.closing(handle).await, by).await,
+            Verb::LateAnswer(..) => Err(OperateError::Incomplete("a late answer is no wish".to_owned())),
+        }
+    }
+
+    /// The operation that asked to close the saga; none did: a name that nothing has.
+    async fn closing(&self, handle: &SagaHandle) -> String {
+        let view = handle.view().await.ok();
+        let closing = view.and_then(|view| Some(view.state().closing.as_ref()?.0.operation.to_string()));
+        closing.unwrap_or_else(|| "-".to_owned())
+    }
+
+    /// Waits until the news is in the journal, so that the last page tells of it.
+    async fn heard(&self, handle: &SagaHandle) -> String {
+        let mut look = tokio::time::interval(Duration::from_millis(10));
+        for _ in 0..LOOKS_MAX {
+            look.tick().await;
+            let view = handle.view().await;
+            if view.is_ok_and(|view| view.journal().iter().any(|transition| tells_news(&transition.events))) {
+                return "heard".to_owned();
+            }
+        }
+        "taken, and not recorded yet".to_owned()
     }
 
     /// Lines that were given by an earlier run to sagas that have ended, and lines that were never given.
@@ -66,14 +141,59 @@ impl Drive<'_> {
                     (None, Some(saga)) if saga.standing == Standing::SetAside => {
                         "not given: the saga is set aside".to_owned()
                     }
-                    (None, Some(_)) => "not given: the saga ended without standing on a desk".to_owned(),
+                    (None, Some(_)) => ENDED.to_owned(),
                     (None, None) => "not given: there is no such saga".to_owned(),
                 };
                 self.facts.operations.insert(line, (operator, said));
             }
         }
+        self.final_answers().await
+    }
+
+    /// What was pending when it was asked may have been decided since.
+    async fn final_answers(&mut self) -> anyhow::Result<()> {
+        for (line, (operator, said)) in &mut self.facts.operations {
+            let saga = self.known.get(&operator.saga).and_then(|id| self.sagas.get(id));
+            let Some(saga) = saga.filter(|_| *said == answer_text(&Answer::Pending)) else { continue };
+            let view = saga.handle.view().await?;
+            if let Some((_, answer)) = view.state().answers.get(&operation_id(self.source, *line)) {
+                *said = answer_text(answer);
+            }
+        }
         Ok(())
     }
+}
+
+const ENDED: &str = "not given: the saga ended without standing on a desk";
+
+/// Does the saga stand as this verb expects?
+pub(super) fn is_time_for(verb: &Verb, view: &SagaView) -> bool {
+    let state = view.state();
+    match verb {
+        Verb::Unpause => state.paused.is_some(),
+        Verb::Approve(None) | Verb::Deny(None) => state.closing.is_some(),
+        Verb::LateAnswer(..) => view.ended_at.is_some(),
+        Verb::RetryNow(action) => {
+            let stage = state.action(view.plan(), action).map(|action| action.stage);
+            stage == Some(Stage::RetryScheduled)
+        }
+        Verb::Supply(..) | Verb::Cancel | Verb::TurnBack | Verb::Pause | Verb::Close { .. } => {
+            !view.desk.is_empty()
+        }
+        Verb::Resume(action)
+        | Verb::SendAgain(action)
+        | Verb::Reject(action)
+        | Verb::Waive(action)
+        | Verb::Accept(action, ..)
+        | Verb::Found(action, ..)
+        | Verb::Approve(Some(action))
+        | Verb::Deny(Some(action)) => view.desk.iter().any(|item| item.action.as_ref() == Some(action)),
+    }
+}
+
+fn tells_news(events: &[amends::core::JournalEvent]) -> bool {
+    use amends::core::JournalEvent::{Disputed, NewsRecorded};
+    events.iter().any(|event| matches!(event, NewsRecorded(_) | Disputed(_)))
 }
 
 /// The one-time operation id of an operator's line.
