@@ -669,3 +669,24 @@ fn a_later_start_of_a_compensation_says_no_more_what_it_expects() {
         "#]],
     );
 }
+
+#[test]
+fn a_compensation_is_quarantined_where_its_steps_policy_is_to_turn_back() {
+    check(
+        "step a(input) by-query\n policy exhausted=turn-back\n undo-policy attempts=1\n step b(a) by-query",
+        "run a\n cancel op1\n begin undo:a\n transient undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 transient (busy) → quarantine, attempts-spent
+            = COMPENSATING (cancelled by ann)
+              a: SUCCEEDED applied · undo QUARANTINED none
+              b: SKIPPED none
+              desk: undo:a on quarantine, attempts-spent since 0s, attempts 1, effect none, transient (busy)
+        "#]],
+    );
+}

@@ -375,3 +375,53 @@ fn a_requested_compensation_that_finds_nothing_ends_no_dispute() {
         "#]],
     );
 }
+
+#[test]
+fn a_compensation_is_not_found_unmade_while_its_step_is_disputed_too() {
+    check(
+        "step a(input) by-operator\n step b(a) by-query",
+        "run a\n cancel op1\n run undo:a\n persistent a#1\n persistent undo:a#1\n person-found undo:a not-applied op2",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 succeeded: "Undone"
+            0s     compensated
+            0s     dispute of a#1: unclear (persistent: credential) (it had no effect, and an effect is recorded)
+            0s     dispute of undo:a#1: unclear (persistent: credential) (it had no effect, and an effect is recorded)
+            0s     (person-found undo:a not-applied op2: decide: its step is disputed, too: settle that first)
+            = COMPENSATED (cancelled by ann)
+              a: SUCCEEDED possible · undo SUCCEEDED possible
+              b: SKIPPED none
+              desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible
+              desk: undo:a on discrepancy, contradiction since 0s, attempts 1, effect possible
+        "#]],
+    );
+}
+
+#[test]
+fn a_failure_of_what_its_compensation_settles_is_kept() {
+    check(
+        "step a(input) by-repeating fence\n policy attempts=1\n query-policy base=0s",
+        "begin a\n lost a\n cancel op1\n transient a#1\n lost a#1\n accepted a#1\n fenced a#1 1\n begin undo:a\n ok undo:a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → desk, attempts-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     news of a#1: unclear (transient: busy) (its compensation settles it)
+            0s     news of a#1: unclear (unknown: timeout) (its compensation settles it)
+            0s     news of a#1: in progress (its compensation settles it)
+            0s     news of a#1: fenced through 1 (its compensation settles it)
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 succeeded: "Undone"
+            0s     compensated
+            = COMPENSATED (cancelled by ann)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+        "#]],
+    );
+}
