@@ -408,8 +408,6 @@ impl Ledger {
                     return; // What an ended saga did is known better, and stays done.
                 }
                 account.applied = None;
-                account.of_budget = 0;
-                account.granted = None;
             }
         }
     }

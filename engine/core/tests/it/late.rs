@@ -425,3 +425,37 @@ fn a_failure_of_what_its_compensation_settles_is_kept() {
         "#]],
     );
 }
+
+#[test]
+fn a_compensation_that_is_owed_again_and_unknown_again_keeps_its_count_of_attempts() {
+    check(
+        "step reserve(input) by-query window=5s\n undo-policy attempts=3 base=60s cap=240s\n query-policy base=0s\n \
+         step b(reserve) by-query",
+        "run reserve\n cancel op1\n begin undo:reserve\n transient undo:reserve\n at 60s begin undo:reserve\n ok undo:reserve\n \
+         persistent undo:reserve#2\n person-found undo:reserve not-applied op2\n lost undo:reserve#1\n \
+         at 70s query undo:reserve\n found undo:reserve absent",
+        expect![[r#"
+            0s     saga started
+            0s     reserve#1 started (Ready)
+            0s     reserve#1 succeeded: "reserve"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:reserve#1 started (Ready)
+            0s     undo:reserve#1 transient (busy) → retry at 45.207s
+            60s    undo:reserve#2 started (Retry)
+            60s    undo:reserve#2 succeeded: "Undone"
+            60s    compensated
+            60s    dispute of undo:reserve#2: unclear (persistent: credential) (it had no effect, and an effect is recorded)
+            60s    undo:reserve found by a person: absent → stay
+            60s    dispute of undo:reserve settled: absent
+            60s    answered op2, Found: accepted
+            60s    undo:reserve#1 unknown (timeout) → query at 60s
+            70s    undo:reserve query 1 started, to fence through 2
+            70s    undo:reserve query 1 found absent → retry at 179.728s
+            = COMPENSATED (cancelled by ann)
+              reserve: SUCCEEDED applied · undo RETRY_SCHEDULED none
+              b: SKIPPED none
+              wake: 179.728s for retry undo:reserve
+        "#]],
+    );
+}
