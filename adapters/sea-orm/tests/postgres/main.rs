@@ -6,6 +6,9 @@ mod faults;
 mod kept;
 mod nodes;
 mod proxy;
+mod recording;
 mod rows;
 mod server;
+#[path = "../recording/told.rs"]
+mod told;
 mod views;

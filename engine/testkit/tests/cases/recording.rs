@@ -1,7 +1,7 @@
 //! G30 to G32: what a store or a reader cannot take is refused at the door; from a step whose effect has
 //! happened it is recorded as applied, with a marker where the value would be.
 //!
-//! `engine/core/tests/it/admission.rs` has every way to be inadmissible; `adapters/sea-orm/tests/recording.rs`
+//! `engine/core/tests/it/admission.rs` has every way to be inadmissible; `adapters/sea-orm/tests/recording/main.rs`
 //! tells the same stories on SQLite. Bytes that are no UTF-8 cannot be a step's value: its type is text.
 
 use std::sync::{Arc, Mutex};
