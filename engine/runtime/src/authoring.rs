@@ -5,6 +5,7 @@ mod builder;
 mod classify;
 mod configured;
 mod context;
+mod dependency;
 mod encode;
 mod erase;
 mod error;
@@ -25,6 +26,7 @@ pub use builder::{AfterPivot, BeforePivot, CanTurnBack, PastPivot, PlanErrors, S
 pub use classify::{Class, Classified, Classifier, Coded, Meaning};
 pub use configured::{Configure, Configured, Settings, hours, minutes, seconds};
 pub use context::{ContextParts, StepContext};
+pub use dependency::{Breaker, DependencyLimits, Rate, RetryBudget};
 pub use encode::PAYLOAD_BYTES_MAX;
 pub(crate) use encode::{omitted, storable, unstorable, unwritable};
 pub use error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};

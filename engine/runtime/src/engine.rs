@@ -6,11 +6,13 @@ mod errors;
 mod handle;
 mod orphans;
 mod reply;
+mod shares;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use amends_core::agenda::Wait;
 use amends_core::event::Trigger;
 use amends_core::{ActionId, Incarnation, Json, SagaId, Timestamp, TraceContext};
 use tokio::sync::{mpsc, oneshot};
@@ -24,13 +26,14 @@ pub use errors::{
 pub use handle::{Outcome, SagaHandle, Settled};
 pub use orphans::Stranded;
 pub use reply::{Reply, ReplyError};
+pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
     Clock as _, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, SagaMail, SagaQuery, SagaRow, SagaStore, Store,
     WorkItemRow,
 };
-use crate::view::SagaView;
+use crate::view::{Deferral, SagaView};
 use crate::worker::{
     Backoff, Definitions, EngineClock, Parts, Registered, Request, StartRequest, Started, Worker,
 };
@@ -220,7 +223,19 @@ impl Engine {
     pub async fn inspect(&self, saga: SagaId) -> Result<SagaView, ViewError> {
         let loaded = self.0.query.read(saga).await?.ok_or(ViewError::Unknown(saga))?;
         let definition = self.registered(&loaded.row.definition)?;
-        SagaView::new(definition.plan.clone(), &loaded, self.0.clock.now()).map_err(ViewError::Unreadable)
+        let view = SagaView::new(definition.plan.clone(), &loaded, self.0.clock.now());
+        let mut view = view.map_err(ViewError::Unreadable)?;
+        if view.waits.iter().any(|wait| matches!(wait, Wait::Permit { .. } | Wait::Until(_))) {
+            view.deferrals = self.deferrals(saga).await;
+        }
+        Ok(view)
+    }
+
+    /// What only the worker knows: which permits are missing. Nothing, once it has stopped.
+    async fn deferrals(&self, saga: SagaId) -> Vec<Deferral> {
+        let (reply, told) = oneshot::channel();
+        let asked = self.ask(Request::Deferrals { saga, reply }).await;
+        if asked { told.await.unwrap_or_default() } else { Vec::new() }
     }
 
     /// What waits for a person, the oldest first; at most 1 000 entries.

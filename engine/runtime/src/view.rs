@@ -2,6 +2,7 @@
 //!
 //! All of it is computed from the plan and the journal, so it can be had from a database without an engine.
 
+mod deferral;
 mod picture;
 mod timeline;
 
@@ -15,6 +16,7 @@ use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState, Timestamp, Transi
 
 use crate::authoring::{Handle, Payload};
 use crate::ports::{JournalRow, Loaded};
+pub use deferral::{Deferral, Missing};
 
 /// One saga, as its journal tells it.
 #[derive(Clone, Debug)]
@@ -41,6 +43,9 @@ pub struct SagaView {
     pub desk: Vec<DeskItem>,
     /// Why every part that is not settled is not moving by itself right now.
     pub waits: Vec<Wait>,
+    /// Of what waits for a permit: which one is missing. Known only to the engine that has the saga in memory;
+    /// empty in a view made by another one, or from rows alone.
+    pub deferrals: Vec<Deferral>,
     plan: Arc<SagaPlan>,
     state: SagaState,
     journal: Vec<Transition>,
@@ -154,6 +159,7 @@ impl SagaView {
             branches: branches.collect(),
             desk: amends_core::agenda::desk(&plan, &state),
             waits: agenda.waits,
+            deferrals: Vec::new(),
             plan,
             state,
             journal,

@@ -15,7 +15,7 @@
 //! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
 //!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
 //!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself.
-//! * [`permits`] bound what is under way, [`Limits`](crate::Limits) bound what is in memory. A start that
+//! * [`admission`] says what may be sent now, [`Limits`](crate::Limits) bound what is in memory. A start that
 //!   finds no room waits with its caller.
 //!
 //! # Failure cases
@@ -50,14 +50,14 @@ mod membership;
 mod committer;
 mod recovery;
 
+mod admission;
 mod announce;
 mod invoke;
 mod mail;
-mod permits;
 mod rows;
 mod time;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -65,6 +65,7 @@ use amends_core::Incarnation;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::authoring::DependencyLimits;
 use crate::engine::{Limits, StopReason};
 use crate::ports::{Clock, Ids, NodeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
@@ -86,6 +87,7 @@ pub(crate) struct Parts {
     pub(crate) mail: Arc<dyn SagaMail>,
     pub(crate) incarnation: Incarnation,
     pub(crate) definitions: Arc<Definitions>,
+    pub(crate) dependencies: BTreeMap<Arc<str>, DependencyLimits>,
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<EngineClock>,
     /// What the clock's [`elapsed`](crate::ports::Clock::elapsed) showed when the incarnation was about to join.
@@ -108,7 +110,8 @@ const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts { store, nodes, mail, incarnation, definitions, limits, clock, joined, ids } = parts;
+    let Parts { store, nodes, mail, incarnation, definitions, dependencies, limits, clock, joined, ids } =
+        parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
@@ -153,7 +156,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             active: HashMap::new(),
             listed: VecDeque::new(),
             round: Vec::new(),
-            permits: permits::Permits::new(limits.max_running),
+            permits: admission::Admission::new(&limits, &dependencies),
             timers: time::Timers::default(),
             watchers: HashMap::new(),
             posters: mail::Posters::default(),

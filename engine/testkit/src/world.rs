@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// The named policies, before the first workflow is registered.
+    /// The named policies, and what dependencies can bear, before the first workflow is registered.
     ///
     /// # Panics
     /// After the first workflow was registered.
@@ -280,6 +280,7 @@ impl World {
         let builder = Engine::builder(Arc::new(self.store.clone()))
             .clock(self.clock.clone())
             .ids(self.ids.clone())
+            .policies(self.policies.clone())
             .limits(Limits { claim_every: Duration::from_secs(60), ..Limits::default() });
         let builder = self.definitions.iter().cloned().fold(builder, EngineBuilder::register);
         let engine = runtime.block_on(async {

@@ -7,16 +7,31 @@ use std::time::Duration;
 use amends_core::plan::lint::{Warning, lint};
 use amends_core::plan::{Exhausted, QueryPolicy, RetryPolicy, SagaPlan, StepPlan};
 
+use super::dependency::{self, DependencyLimits};
 use super::node::Definition;
 use super::saga::Saga;
 
-/// Named retry and query policies. Data: a change decides new things only.
+/// Named retry and query policies, and what dependencies can bear. Data: a change decides new things only.
 ///
-/// Holds `default` of both kinds from the start (see [`RetryPolicy::default`] and [`QueryPolicy::default`]).
+/// Holds `default` of both kinds from the start (see [`RetryPolicy::default`] and [`QueryPolicy::default`]), and no
+/// dependency. Without dependencies the names in contracts are names and nothing more; with the first one, every
+/// dependency that a step names must be there.
+///
+/// ```
+/// use amends::prelude::*;
+/// use amends::{DependencyLimits, Rate};
+///
+/// let gateway = DependencyLimits { concurrency_max: Some(20), rate: Some(Rate::per_second(50)), ..Default::default() };
+/// let policies = Policies::new()
+///     .dependency("payment-gateway", gateway)
+///     .dependency("warehouse", DependencyLimits::unlimited());
+/// # drop(policies);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Policies {
     retry: BTreeMap<String, RetryPolicy>,
     query: BTreeMap<String, QueryPolicy>,
+    dependencies: BTreeMap<Arc<str>, DependencyLimits>,
 }
 
 impl Default for Policies {
@@ -28,7 +43,7 @@ impl Default for Policies {
 impl Policies {
     /// A catalogue with the defaults only.
     pub fn new() -> Self {
-        let empty = Self { retry: BTreeMap::new(), query: BTreeMap::new() };
+        let empty = Self { retry: BTreeMap::new(), query: BTreeMap::new(), dependencies: BTreeMap::new() };
         empty.retry("default", RetryPolicy::default()).query("default", QueryPolicy::default())
     }
 
@@ -44,6 +59,23 @@ impl Policies {
     pub fn query(mut self, name: &str, policy: QueryPolicy) -> Self {
         self.query.insert(name.to_owned(), QueryPolicy { name: name.to_owned(), ..policy });
         self
+    }
+
+    /// Adds or replaces what a dependency can bear. Steps name it in their contract.
+    #[must_use]
+    pub fn dependency(mut self, name: &str, limits: DependencyLimits) -> Self {
+        self.dependencies.insert(name.into(), limits);
+        self
+    }
+
+    pub(crate) fn dependencies(&self) -> &BTreeMap<Arc<str>, DependencyLimits> {
+        &self.dependencies
+    }
+
+    /// What is wrong with the numbers of dependencies, each as a sentence.
+    pub(crate) fn problems_of_dependencies(&self) -> Vec<String> {
+        let all = self.dependencies.iter();
+        all.flat_map(|(name, limits)| dependency::problems(name, limits)).collect()
     }
 }
 
@@ -61,7 +93,7 @@ impl<I, O> Saga<I, O> {
     /// Fills in the numbers of the named policies, and checks them: all or nothing.
     ///
     /// # Errors
-    /// Unknown policy, zero attempts or queries, base above cap, a deadline shorter than an attempt,
+    /// Unknown policy or dependency, zero attempts or queries, base above cap, a deadline shorter than an attempt,
     /// *turn back* on exhaustion after the pivot, a settle window not shorter than the key retention.
     pub fn resolve(&self, policies: &Policies) -> Result<Definition, RegistrationErrors> {
         let mut plan: SagaPlan = (*self.plan).clone();
@@ -69,6 +101,7 @@ impl<I, O> Saga<I, O> {
         for (step, timeout) in plan.steps.iter_mut().zip(self.timeouts.iter()) {
             fill(step, *timeout, policies, &mut problems);
             check(step, &mut problems);
+            problems.extend(unknown_dependency(step, policies));
         }
         check_place(&plan, &mut problems);
         if problems.is_empty() {
@@ -121,6 +154,21 @@ fn fill(step: &mut StepPlan, timeout: Option<Duration>, policies: &Policies, pro
     if let Some(timeout) = timeout {
         step.retry.attempt_timeout = timeout;
     }
+}
+
+/// A name that is not there is a name misspelt, and its limits would limit nothing.
+fn unknown_dependency(step: &StepPlan, policies: &Policies) -> Option<String> {
+    let name = step.contract.dependency.as_deref()?;
+    if policies.dependencies.is_empty() || policies.dependencies.contains_key(name) {
+        return None;
+    }
+    let known: Vec<&str> = policies.dependencies.keys().map(|name| &**name).collect();
+    Some(format!(
+        "`{}` names the dependency `{name}`, which the catalogue does not have (it has: {}); one that can bear \
+         everything is `DependencyLimits::unlimited()`",
+        step.name,
+        known.join(", ")
+    ))
 }
 
 fn check(step: &StepPlan, problems: &mut Vec<String>) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use amends_core::Incarnation;
 use amends_core::state::Phase;
 
-use super::{Engine, StartError};
+use super::{Engine, LaneShares, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::ports::{
     Clock, Fault, Ids, MAIL_OPEN_MAX, NodeStore, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow,
@@ -27,6 +27,9 @@ pub struct Limits {
     /// Attempts and queries under way. They are futures in this process, mostly waiting for the network, so
     /// the default is generous: 1 024.
     pub max_running: usize,
+    /// How the four lanes share that bound, and those of each dependency, while they compete. What a dependency
+    /// can bear stands in the catalogue: [`Policies::dependency`].
+    pub lanes: LaneShares,
     /// Starts that wait for the worker; more wait with their callers. Default 1 024.
     pub starts_waiting_max: usize,
     /// How often sagas that are due, and mail, are looked for. What is posted through this engine is not kept
@@ -56,6 +59,7 @@ impl Default for Limits {
         Self {
             max_active: 10_000,
             max_running: 1_024,
+            lanes: LaneShares::default(),
             starts_waiting_max: 1_024,
             claim_every: Duration::from_secs(1),
             release_after: Duration::from_secs(60),
@@ -162,8 +166,19 @@ impl EngineBuilder {
             ..limits
         };
         let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
-        let parts =
-            worker::Parts { store, nodes, mail, incarnation, definitions, limits, clock, joined, ids };
+        let dependencies = policies.dependencies().clone();
+        let parts = worker::Parts {
+            store,
+            nodes,
+            mail,
+            incarnation,
+            definitions,
+            dependencies,
+            limits,
+            clock,
+            joined,
+            ids,
+        };
         let worker = worker::spawn(parts.clone());
         Ok(Engine::put_together(parts, query, look_every, worker))
     }
@@ -172,7 +187,10 @@ impl EngineBuilder {
 /// One shape per name and version, and a node for every step.
 fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definitions, StartError> {
     let mut all = Definitions::default();
-    let mut mistakes = Vec::new();
+    let mut mistakes = policies.problems_of_dependencies();
+    for mistake in &mut mistakes {
+        mistake.insert_str(0, "failed to read the catalogue: ");
+    }
     for resolve in workflows {
         let definition = match resolve(policies) {
             Ok(definition) => definition,

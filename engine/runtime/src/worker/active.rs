@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::admission::Permit;
 use super::announce::Notice;
 use super::definitions::Registered;
 use super::input::{Recovered, Started};
@@ -44,8 +45,8 @@ pub(super) struct Active {
     pub(super) effects: Effects,
     /// What is under way in this process.
     pub(super) flights: Vec<Flight>,
-    /// Permits held: one for each flight, and one for each that is about to be.
-    pub(super) permits: usize,
+    /// The permit of what is being decided. Each send and each flight has its own.
+    pub(super) in_hand: Option<Permit>,
     /// Its time among the timers.
     pub(super) wake: Option<Timestamp>,
     /// The transition that is with the store gives the saga up.
@@ -93,6 +94,7 @@ pub(super) struct Starter {
 pub(super) struct Send {
     pub(super) action: ActionId,
     pub(super) what: Sent,
+    pub(super) permit: Permit,
     pub(super) input: Prepared,
 }
 
@@ -115,6 +117,7 @@ pub(super) enum Sent {
 pub(super) struct Flight {
     pub(super) action: ActionId,
     pub(super) what: Sent,
+    pub(super) permit: Permit,
     pub(super) stop: CancellationToken,
     pub(super) running: JoinHandle<()>,
 }
@@ -156,7 +159,7 @@ impl Active {
             draft: None,
             effects: Effects::default(),
             flights: Vec::new(),
-            permits: 0,
+            in_hand: None,
             wake: None,
             released: false,
         }
@@ -172,8 +175,14 @@ impl Active {
     }
 
     /// Takes the flight of this action and number, which has landed.
-    pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> bool {
-        let at = self.flights.iter().position(|flight| flight.action == *action && is_it(flight.what));
-        at.map(|at| self.flights.swap_remove(at)).is_some()
+    pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> Option<Permit> {
+        let at = self.flights.iter().position(|flight| flight.action == *action && is_it(flight.what))?;
+        Some(self.flights.swap_remove(at).permit)
+    }
+
+    /// Every permit it has.
+    pub(super) fn permits(&self) -> impl Iterator<Item = Permit> {
+        let flying = self.flights.iter().map(|flight| flight.permit);
+        flying.chain(self.effects.sends.iter().map(|send| send.permit)).chain(self.in_hand)
     }
 }

@@ -13,10 +13,10 @@ use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use super::active::{Active, Draft, Input, Sent, Starter};
+use super::admission::{Admission, Health};
 use super::input::{LookedUp, News, Recovered, Request, StartRequest, Watched, Watcher};
 use super::invoke::{Wires, panic_text};
 use super::mail::Posters;
-use super::permits::Permits;
 use super::recovery::Errand;
 use super::time::{EngineClock, Timers};
 use crate::authoring::BoxFuture;
@@ -60,7 +60,7 @@ pub(super) struct Sagas {
     pub(super) listed: VecDeque<SagaId>,
     /// The transitions of this round.
     pub(super) round: Vec<Commit>,
-    pub(super) permits: Permits,
+    pub(super) permits: Admission,
     pub(super) timers: Timers,
     pub(super) watchers: HashMap<SagaId, Vec<Watcher>>,
     pub(super) posters: Posters,
@@ -133,7 +133,10 @@ impl Driver {
     fn arm(&mut self) {
         let now = self.now();
         let drain = self.mode.draining.as_ref().map(|(until, _)| *until).filter(|until| *until > now);
-        let next = [self.sagas.timers.next(), self.sagas.claim_at, drain].into_iter().flatten().min();
+        let next = [self.sagas.timers.next(), self.sagas.permits.wake(), self.sagas.claim_at, drain]
+            .into_iter()
+            .flatten()
+            .min();
         self.inlets.alarm.arm(next, &self.clock);
     }
 
@@ -215,15 +218,14 @@ impl Driver {
     fn news(&mut self, news: News) -> Option<StopReason> {
         match news {
             News::Attempt { saga, action, attempt, answer } => {
-                self.landed(saga, &action, |what| what == Sent::Attempt(attempt));
+                let health = Health::of_attempt(&answer);
+                self.landed(saga, &action, health, |what| what == Sent::Attempt(attempt));
                 self.tell(saga, Input::Engine(Command::Answer { action, attempt: Some(attempt), answer }));
             }
             News::Query { saga, action, query: number, answer } => {
-                self.landed(
-                    saga,
-                    &action,
-                    |what| matches!(what, Sent::Query { query, .. } if query == number),
-                );
+                let health = Health::of_query(&answer);
+                let is_it = |what| matches!(what, Sent::Query { query, .. } if query == number);
+                self.landed(saga, &action, health, is_it);
                 let command = match answer {
                     Ok(finding) => Command::Found { action, query: number, finding },
                     Err(failure) => Command::QueryFailed { action, query: number, failure },
@@ -231,7 +233,7 @@ impl Driver {
                 self.tell(saga, Input::Engine(command));
             }
             News::Unsent { saga, action, attempt } => {
-                self.landed(saga, &action, |what| what == Sent::Attempt(attempt));
+                self.landed(saga, &action, None, |what| what == Sent::Attempt(attempt));
                 self.tell(saga, Input::Engine(Command::Withdraw { action, attempt }));
             }
             News::Committed(verdicts) => {
@@ -270,16 +272,26 @@ impl Driver {
         None
     }
 
-    /// The permit goes to whoever waits longest. A flight of a saga that was dropped gave its permit back then.
-    fn landed(&mut self, saga: SagaId, action: &ActionId, is_it: impl Fn(Sent) -> bool) {
+    /// The permit goes to whoever is next. A flight of a saga that was dropped gave its permit back then.
+    fn landed(
+        &mut self,
+        saga: SagaId,
+        action: &ActionId,
+        health: Option<Health>,
+        is_it: impl Fn(Sent) -> bool,
+    ) {
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
-        if active.landed(action, is_it) {
-            active.permits -= 1;
+        if let Some(permit) = active.landed(action, is_it) {
             self.mode.flying -= 1;
-            if let Some(next) = self.sagas.permits.give_back() {
-                self.list(next);
-            }
+            let now = self.now();
+            self.sagas.permits.give_back(permit, health, now);
+            self.list_granted();
         }
+    }
+
+    /// Those that got a permit are looked at.
+    pub(super) fn list_granted(&mut self) {
+        self.sagas.permits.granted().into_iter().for_each(|saga| self.list(saga));
     }
 
     fn request(&mut self, request: Request) {
@@ -299,6 +311,9 @@ impl Driver {
                 } else {
                     let _ = reply.send(Watched::NotHere);
                 }
+            }
+            Request::Deferrals { saga, reply } => {
+                let _ = reply.send(self.sagas.permits.deferrals(saga, self.now()));
             }
             Request::Drain { until, reply } => {
                 self.mode.draining = Some((until, reply));
@@ -342,6 +357,10 @@ impl Driver {
                 active.wake = None;
                 self.list(saga);
             }
+        }
+        if self.sagas.permits.wake().is_some_and(|at| at <= now) {
+            self.sagas.permits.dispatch(now);
+            self.list_granted();
         }
         if self.sagas.claim_at.is_some_and(|at| at <= now) && self.mode.draining.is_none() {
             let free = self.limits.max_active.saturating_sub(self.sagas.active.len());

@@ -13,6 +13,7 @@ use super::definitions::Registered;
 use super::rows::Shown;
 use crate::engine::SagaStartError;
 use crate::ports::{Fault, Mail, SagaRow, Verdict};
+use crate::view::Deferral;
 
 /// A new saga is asked for. These wait in their own bounded queue, so that a flood of starts holds back its
 /// callers and nothing else.
@@ -53,6 +54,8 @@ pub(crate) enum Request {
         absent_too: bool,
         reply: oneshot::Sender<Watched>,
     },
+    /// Tell what the saga waits for that has no permit.
+    Deferrals { saga: SagaId, reply: oneshot::Sender<Vec<Deferral>> },
     /// End in an orderly way: nothing new begins, what runs is awaited until the given time.
     Drain { until: Timestamp, reply: oneshot::Sender<usize> },
 }

@@ -29,6 +29,9 @@ use crate::ports::Clock;
 /// The longest message kept with a failure, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
+/// The code and rule of a query that this node was not allowed to send.
+pub(super) const NOT_SENT: &str = "not-sent";
+
 /// What a call is sent with.
 pub(super) struct Wires {
     pub(super) clock: Arc<dyn Clock>,
@@ -38,7 +41,7 @@ pub(super) struct Wires {
 
 /// Sends what was journalled as started.
 pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
-    let Send { action, what, input } = send;
+    let Send { action, what, permit, input } = send;
     let plan = &active.definition.plan;
     let ix = plan.find(&action.step).expect("what was begun is in the plan");
     let (step, forward) = (plan.step(ix), action.is_forward());
@@ -98,7 +101,7 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
         }
         .instrument(span),
     );
-    active.flights.push(Flight { action, what, stop, running });
+    active.flights.push(Flight { action, what, permit, stop, running });
 }
 
 fn context(
@@ -231,7 +234,7 @@ impl Report {
                 self.call = query;
                 let message = "this node had not beaten for half a lease".to_owned();
                 return self
-                    .query(Err(Failure { kind: FailureKind::Transient, ..failure("not-sent", message) }));
+                    .query(Err(Failure { kind: FailureKind::Transient, ..failure(NOT_SENT, message) }));
             }
         };
         let _ = self.news.send(News::Unsent { saga, action, attempt });

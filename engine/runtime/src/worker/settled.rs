@@ -31,10 +31,8 @@ impl Driver {
             return;
         }
         let (was, ids) = (active.wake, &*self.ids);
-        let mut granted = Vec::new();
         let mut bench = Bench {
             permits: &mut self.sagas.permits,
-            granted: &mut granted,
             now,
             transition: &|at| TransitionId(ids.next(at)),
             draining: self.mode.draining.is_some(),
@@ -57,7 +55,7 @@ impl Driver {
                 self.set_aside(saga, &format!("deciding it panicked: {}", panic_text(&*panic)));
             }
         }
-        granted.into_iter().for_each(|saga| self.list(saga));
+        self.list_granted();
     }
 
     /// The store answered for one saga.
@@ -99,6 +97,7 @@ impl Driver {
 
     /// Does what was waiting for acceptance.
     fn perform(&mut self, saga: SagaId) {
+        let now = self.now();
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
         let Effects { starter, sends, stops, notices, answered } = mem::take(&mut active.effects);
         announce::say(notices, &active.definition.plan, &active.state);
@@ -115,21 +114,18 @@ impl Driver {
                 .filter(|flight| flight.action == action)
                 .for_each(|flight| flight.stop.cancel());
         }
-        let mut unsent = 0;
         for send in sends {
             if self.mode.draining.is_none() {
                 self.mode.flying += 1;
                 invoke::send(active, send, &self.wires);
                 continue;
             }
-            unsent += 1;
+            self.sagas.permits.give_back(send.permit, None, now);
             if let Sent::Attempt(attempt) = send.what {
                 active.inbox.push_back(Input::Engine(Command::Withdraw { action: send.action, attempt }));
             }
         }
-        active.permits -= unsent;
-        let granted: Vec<SagaId> = (0..unsent).filter_map(|_| self.sagas.permits.give_back()).collect();
-        granted.into_iter().for_each(|saga| self.list(saga));
+        self.list_granted();
     }
 
     /// Takes a saga out of memory, with its permits, its time and what it has under way.
@@ -137,9 +133,10 @@ impl Driver {
         let active = self.sagas.active.remove(&saga)?;
         self.sagas.timers.set(saga, active.wake, None);
         self.mode.flying -= active.flights.len();
-        let mut granted = self.sagas.permits.keep_only(saga, &[]);
-        granted.extend((0..active.permits).filter_map(|_| self.sagas.permits.give_back()));
-        granted.into_iter().for_each(|saga| self.list(saga));
+        let now = self.now();
+        self.sagas.permits.keep_only(saga, &[], now);
+        active.permits().for_each(|permit| self.sagas.permits.give_back(permit, None, now));
+        self.list_granted();
         Some(active)
     }
 

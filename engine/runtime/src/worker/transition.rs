@@ -7,16 +7,16 @@
 use std::mem;
 use std::sync::Arc;
 
-use amends_core::agenda::{Task, Wake, tasks};
+use amends_core::agenda::{Lane, Task, Wake, tasks};
 use amends_core::event::{Answer, Failure, FailureKind};
 use amends_core::machine::{Command, advance};
-use amends_core::{ActionId, JournalEvent, Json, Rejected, SagaId, Timestamp};
+use amends_core::{ActionId, JournalEvent, Json, Rejected, Timestamp};
 
 use super::active::{Active, Effects, Input, Send, Sent};
+use super::admission::{Admission, Kind, Request};
 use super::announce::{self, Notice};
 use super::invoke::forward_outcome;
 use super::mail::Question;
-use super::permits::Permits;
 use super::rows::DeskChange;
 use crate::authoring::{InputProblem, Prepared, Values, evaluate};
 use crate::letter;
@@ -24,9 +24,7 @@ use crate::ports::{Commit, ConsumedMail, JournalRow, Mail, MailKind, Release, Sa
 
 /// What a transition is decided with.
 pub(super) struct Bench<'a> {
-    pub(super) permits: &'a mut Permits,
-    /// Sagas that got a permit meanwhile.
-    pub(super) granted: &'a mut Vec<SagaId>,
+    pub(super) permits: &'a mut Admission,
     pub(super) now: Timestamp,
     /// The id of the transition, if there will be one.
     pub(super) transition: &'a dyn Fn(Timestamp) -> amends_core::TransitionId,
@@ -48,7 +46,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     decided.take_inbox(active);
     let asked = decided.follow_agenda(active, bench);
     let saga = active.state.id;
-    bench.granted.extend(bench.permits.keep_only(saga, &decided.waiting));
+    bench.permits.keep_only(saga, &decided.waiting, bench.now);
     active.effects.stops = mem::take(&mut decided.stops);
     let Decided { at, start, events, actor, mail, .. } = decided;
     active.wake = asked.wake.as_ref().map(|wake| later(wake, at));
@@ -200,21 +198,37 @@ impl Decided {
                 false
             }
             Task::Start { .. } | Task::Query { .. } if bench.draining => false,
-            Task::Start { action, attempt, .. } => self.send(active, bench, action, Sent::Attempt(*attempt)),
+            Task::Start { action, attempt, lane, deadline } => {
+                let kind = kind(active, action, *attempt);
+                self.send(active, bench, action, Sent::Attempt(*attempt), (*lane, kind, *deadline))
+            }
             Task::Query { action, query, fence_through } => {
                 let what = Sent::Query { query: *query, fence_through: *fence_through };
-                self.send(active, bench, action, what)
+                self.send(active, bench, action, what, (Lane::Reconciliation, Kind::Query, None))
             }
         }
     }
 
     /// Takes a permit, builds the input, journals the intent. Says whether anything was decided.
-    fn send(&mut self, active: &mut Active, bench: &mut Bench<'_>, action: &ActionId, what: Sent) -> bool {
-        if !bench.permits.take(active.state.id, action) {
+    fn send(
+        &mut self,
+        active: &mut Active,
+        bench: &mut Bench<'_>,
+        action: &ActionId,
+        what: Sent,
+        (lane, kind, deadline): (Lane, Kind, Option<Timestamp>),
+    ) -> bool {
+        let plan = &active.definition.plan;
+        let step = plan.find(&action.step).map(|ix| plan.step(ix));
+        let dependency = step.and_then(|step| step.contract.dependency.as_deref());
+        let (saga, workflow) = (active.state.id, &plan.workflow);
+        let request = Request { saga, action, workflow, dependency, lane, kind, deadline };
+        let permit = bench.permits.take(&request, bench.now);
+        if permit.is_none() {
             self.waiting.push(action.clone());
             return false;
         }
-        active.permits += 1;
+        active.in_hand = permit;
         let prepared = match what {
             Sent::Attempt(_) => {
                 prepare(active, action).and_then(|input| Ok((input, expected(active, action)?)))
@@ -257,18 +271,28 @@ impl Decided {
         what: Sent,
         input: Prepared,
     ) -> bool {
-        if began {
-            active.effects.sends.push(Send { action: action.clone(), what, input });
-        } else {
-            give_back(active, bench);
+        match active.in_hand.take_if(|_| began) {
+            Some(permit) => active.effects.sends.push(Send { action: action.clone(), what, permit, input }),
+            None => give_back(active, bench),
         }
         began
     }
 }
 
 fn give_back(active: &mut Active, bench: &mut Bench<'_>) {
-    active.permits -= 1;
-    bench.granted.extend(bench.permits.give_back());
+    if let Some(permit) = active.in_hand.take() {
+        bench.permits.give_back(permit, None, bench.now);
+    }
+}
+
+/// How an attempt stands to the retry budget.
+fn kind(active: &Active, action: &ActionId, attempt: u32) -> Kind {
+    let is_ordered = || active.state.action(&active.definition.plan, action).is_some_and(|a| a.ordered);
+    match attempt {
+        1 => Kind::First,
+        _ if is_ordered() => Kind::Ordered,
+        _ => Kind::Further,
+    }
 }
 
 /// Builds the typed input.

@@ -1,6 +1,11 @@
 //! Registration checks the numbers: all or nothing, every problem by name.
 
+use std::sync::Arc;
+
+use amends::engine::StartError;
+use amends::memory::MemoryStore;
 use amends::prelude::*;
+use amends::{Breaker, DependencyLimits, Engine, Rate, RetryBudget};
 use expect_test::{Expect, expect};
 
 use super::steps::{Work, work};
@@ -141,4 +146,62 @@ fn a_deadline_leaves_time_for_an_attempt_of_every_step_up_to_the_pivot() {
         &Policies::new(),
         expect!["the saga's deadline is zero: every saga would turn back at once"],
     );
+}
+
+fn calling(dependency: &str) -> Saga<u64, u64> {
+    one_step(Work(Contract::default().dependency(dependency)))
+}
+
+#[test]
+fn a_dependency_that_the_catalogue_does_not_have_is_told_the_known_ones() {
+    let policies =
+        Policies::new().dependency("gateway", DependencyLimits::default()).dependency("mail", unlimited());
+    check(
+        &calling("gatway"),
+        &policies,
+        expect![[r#"
+        `reserve` names the dependency `gatway`, which the catalogue does not have (it has: gateway, mail); one that can bear everything is `DependencyLimits::unlimited()`"#]],
+    );
+    assert!(calling("gateway").resolve(&policies).is_ok());
+    assert!(
+        calling("gatway").resolve(&Policies::new()).is_ok(),
+        "without any, it is a name and nothing more"
+    );
+}
+
+fn unlimited() -> DependencyLimits {
+    DependencyLimits::unlimited()
+}
+
+/// Every way to limit a dependency to nothing, or beyond sense.
+#[tokio::test]
+async fn every_impossible_number_of_a_dependency_is_named() {
+    let never = Rate { calls: 0, ..Rate::per_second(1) };
+    let budget = RetryBudget { share_percent: 101, constant_per_second: 1, window: seconds(0) };
+    let breaker =
+        Breaker { failures_percent: 0, calls_min: 0, window: seconds(0), open_for: seconds(0), probes: 0 };
+    let broken = DependencyLimits {
+        concurrency_max: Some(0),
+        rate: Some(never),
+        query_rate: Some(never),
+        retry_budget: Some(budget),
+        breaker: Some(breaker),
+    };
+    let empty = RetryBudget { share_percent: 0, constant_per_second: 0, window: seconds(10) };
+    let poor = DependencyLimits { retry_budget: Some(empty), ..unlimited() };
+    let policies = Policies::new().dependency("broken", broken).dependency("poor", poor);
+    let engine = Engine::builder(Arc::new(MemoryStore::new())).policies(policies).start().await;
+    let Err(StartError::Registration(mistakes)) = engine else { panic!("it started") };
+    expect![[r#"
+        failed to read the catalogue: dependency `broken`: its concurrency of zero allows no call at all
+        failed to read the catalogue: dependency `broken`: its rate has a zero, and allows no attempt at all
+        failed to read the catalogue: dependency `broken`: its query rate has a zero, and allows no query at all
+        failed to read the catalogue: dependency `broken`: its retry budget has a share above 100 percent: retries beyond that are a storm
+        failed to read the catalogue: dependency `broken`: the window of its retry budget is zero
+        failed to read the catalogue: dependency `broken`: its breaker opens at a share outside 1 to 100 percent
+        failed to read the catalogue: dependency `broken`: its breaker judges by no call at all
+        failed to read the catalogue: dependency `broken`: the window of its breaker is zero
+        failed to read the catalogue: dependency `broken`: its breaker would be open for no time at all
+        failed to read the catalogue: dependency `broken`: its breaker has no probe and could never close
+        failed to read the catalogue: dependency `poor`: its retry budget is empty: every retry would wait for its deadline; to retry nothing, give the retry policy one attempt"#]].assert_eq(&mistakes.join("\n"));
 }

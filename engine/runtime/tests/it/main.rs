@@ -4,6 +4,7 @@
 mod gate;
 mod workflow;
 
+mod admission;
 mod branches;
 mod calls;
 mod expected;

@@ -205,6 +205,11 @@ impl Node for Step {
 
 /// A workflow named `w`; its result is the last step's output.
 pub(crate) fn workflow(steps: Vec<Step>) -> Definition {
+    named("w", steps)
+}
+
+/// A workflow of this name; its result is the last step's output.
+pub(crate) fn named(workflow: &str, steps: Vec<Step>) -> Definition {
     let names: BTreeMap<&str, usize> =
         steps.iter().enumerate().map(|(at, step)| (&*step.plan.name, at)).collect();
     let plans = steps.iter().map(|step| {
@@ -212,7 +217,8 @@ pub(crate) fn workflow(steps: Vec<Step>) -> Definition {
         StepPlan { after, ..step.plan.clone() }
     });
     let last = Source::Step(StepIx(steps.len() - 1));
-    let plan = SagaPlan::new("w", 1, "input/1", plans.collect(), last).expect("the test's plan is sound");
+    let plan =
+        SagaPlan::new(workflow, 1, "input/1", plans.collect(), last).expect("the test's plan is sound");
     let nodes: Vec<Arc<dyn Node>> = steps.into_iter().map(|step| Arc::new(step) as Arc<dyn Node>).collect();
     Definition { plan: Arc::new(plan), nodes: nodes.into(), conditions: Arc::new([]) }
 }

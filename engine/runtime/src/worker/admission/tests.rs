@@ -1,0 +1,233 @@
+//! Lanes, lines and workflows before one bound: who gets the permits that others give back.
+
+use super::*;
+use crate::authoring;
+use crate::engine::LaneShares;
+
+/// A worker's permits, and who is under way.
+struct Bench {
+    admission: Admission,
+    under_way: Vec<(SagaId, Lane, Permit)>,
+    waiting: BTreeMap<SagaId, (Lane, Kind, &'static str, Option<&'static str>)>,
+    /// The lanes of those who went, in order.
+    went: Vec<Lane>,
+    sagas: u128,
+    now: Timestamp,
+}
+
+impl Bench {
+    fn new(max_running: usize, dependencies: &[(&str, DependencyLimits)]) -> Self {
+        let lanes = LaneShares { first: 5, retry: 1, reconciliation: 2, compensation: 2 };
+        let limits = Limits { max_running, lanes, ..Limits::default() };
+        let dependencies = dependencies.iter().map(|(name, limits)| (Arc::from(*name), limits.clone()));
+        Self {
+            admission: Admission::new(&limits, &dependencies.collect()),
+            under_way: Vec::new(),
+            waiting: BTreeMap::new(),
+            went: Vec::new(),
+            sagas: 0,
+            now: Timestamp(1_000_000),
+        }
+    }
+
+    /// A new saga asks; its id.
+    fn ask(
+        &mut self,
+        lane: Lane,
+        kind: Kind,
+        workflow: &'static str,
+        dependency: Option<&'static str>,
+    ) -> SagaId {
+        self.sagas += 1;
+        let saga = SagaId(uuid::Uuid::from_u128(self.sagas));
+        self.waiting.insert(saga, (lane, kind, workflow, dependency));
+        self.look(saga);
+        saga
+    }
+
+    fn look(&mut self, saga: SagaId) {
+        let Some((lane, kind, workflow, dependency)) = self.waiting.get(&saga).copied() else { return };
+        let (action, workflow) = (ActionId::forward("a"), Arc::from(workflow));
+        let request =
+            Request { saga, action: &action, workflow: &workflow, dependency, lane, kind, deadline: None };
+        if let Some(permit) = self.admission.take(&request, self.now) {
+            self.waiting.remove(&saga);
+            self.went.push(lane);
+            self.under_way.push((saga, lane, permit));
+        }
+    }
+
+    fn look_at_granted(&mut self) {
+        loop {
+            let granted = self.admission.granted();
+            if granted.is_empty() {
+                return;
+            }
+            granted.into_iter().for_each(|saga| self.look(saga));
+        }
+    }
+
+    /// The call that began first ends.
+    fn end(&mut self, health: Option<Health>) {
+        let (_, _, permit) = self.under_way.remove(0);
+        self.admission.give_back(permit, health, self.now);
+        self.look_at_granted();
+    }
+
+    fn pass(&mut self, ms: i64) {
+        self.now = Timestamp(self.now.0 + ms * 1_000);
+        self.admission.dispatch(self.now);
+        self.look_at_granted();
+    }
+
+    fn went(&self, lane: Lane) -> usize {
+        self.went.iter().filter(|went| **went == lane).count()
+    }
+}
+
+const LANES_OF_ALL: [(Lane, Kind); 4] = [
+    (Lane::First, Kind::First),
+    (Lane::Retry, Kind::Further),
+    (Lane::Reconciliation, Kind::Query),
+    (Lane::Compensation, Kind::First),
+];
+
+#[test]
+fn every_lane_gets_its_share_of_a_full_engine() {
+    let mut bench = Bench::new(10, &[]);
+    for _ in 0..200 {
+        for (lane, kind) in LANES_OF_ALL {
+            bench.ask(lane, kind, "w", None);
+        }
+    }
+    bench.went.clear();
+    (0..100).for_each(|_| bench.end(None));
+    assert_eq!(LANES_OF_ALL.map(|(lane, _)| bench.went(lane)), [50, 10, 20, 20]);
+}
+
+#[test]
+fn retries_have_everything_while_nobody_else_waits_and_their_share_when_first_attempts_come() {
+    let mut bench = Bench::new(4, &[]);
+    for _ in 0..300 {
+        bench.ask(Lane::Retry, Kind::Further, "w", None);
+    }
+    (0..100).for_each(|_| bench.end(None));
+    assert_eq!(bench.went(Lane::Retry), 104, "nothing idles");
+    for _ in 0..100 {
+        bench.ask(Lane::First, Kind::First, "w", None);
+    }
+    bench.went.clear();
+    (0..60).for_each(|_| bench.end(None));
+    assert_eq!((bench.went(Lane::First), bench.went(Lane::Retry)), (50, 10));
+}
+
+/// The engine has room; the dependency is what is scarce.
+#[test]
+fn lanes_share_a_scarce_dependency_too_and_nobody_else_waits_for_it() {
+    let scarce = DependencyLimits { concurrency_max: Some(2), ..DependencyLimits::unlimited() };
+    let mut bench = Bench::new(1_000, &[("scarce", scarce)]);
+    for _ in 0..100 {
+        bench.ask(Lane::Retry, Kind::Further, "w", Some("scarce"));
+        bench.ask(Lane::First, Kind::First, "w", Some("scarce"));
+    }
+    assert_eq!(bench.under_way.len(), 2);
+    bench.went.clear();
+    (0..60).for_each(|_| {
+        bench.end(None);
+        assert_eq!(bench.under_way.len(), 2, "never more than it can bear, and never fewer");
+    });
+    assert_eq!((bench.went(Lane::First), bench.went(Lane::Retry)), (50, 10));
+    let other = bench.ask(Lane::First, Kind::First, "w", None);
+    assert!(!bench.waiting.contains_key(&other), "whoever needs nothing scarce goes at once");
+}
+
+#[test]
+fn two_lines_get_permits_of_a_full_engine_in_turn() {
+    let named = |name| (name, DependencyLimits::unlimited());
+    let mut bench = Bench::new(2, &[named("x"), named("y")]);
+    let asked: Vec<SagaId> = (0..40)
+        .map(|n| bench.ask(Lane::First, Kind::First, "w", Some(if n < 30 { "x" } else { "y" })))
+        .collect();
+    (0..20).for_each(|_| bench.end(None));
+    let waiting =
+        |range: std::ops::Range<usize>| range.filter(|n| bench.waiting.contains_key(&asked[*n])).count();
+    assert_eq!((waiting(0..30), waiting(30..40)), (18, 0), "ten each, and the two that went at once");
+}
+
+#[test]
+fn workflows_are_served_in_turn_however_many_sagas_one_of_them_has() {
+    let mut bench = Bench::new(1, &[]);
+    let noisy: Vec<SagaId> = (0..50).map(|_| bench.ask(Lane::First, Kind::First, "noisy", None)).collect();
+    let quiet: Vec<SagaId> = (0..5).map(|_| bench.ask(Lane::First, Kind::First, "quiet", None)).collect();
+    (0..10).for_each(|_| bench.end(None));
+    assert!(quiet.iter().all(|saga| !bench.waiting.contains_key(saga)));
+    assert_eq!(noisy.iter().filter(|saga| bench.waiting.contains_key(saga)).count(), 44);
+}
+
+#[test]
+fn what_is_not_wanted_any_more_goes_to_the_next() {
+    let mut bench = Bench::new(1, &[]);
+    let [_, second, third, fourth] = [(); 4].map(|()| bench.ask(Lane::First, Kind::First, "w", None));
+    bench.admission.keep_only(second, &[], bench.now);
+    let (_, _, permit) = bench.under_way.remove(0);
+    bench.admission.give_back(permit, None, bench.now);
+    assert_eq!(bench.admission.granted(), [third], "the second has given its place up");
+    bench.admission.keep_only(third, &[], bench.now);
+    assert_eq!(bench.admission.granted(), [fourth], "and the third the permit that was kept for it");
+    bench.look(fourth);
+    assert_eq!(bench.under_way.len(), 1);
+    bench.end(None);
+    assert_eq!(bench.admission.free, 1);
+    assert!(bench.admission.held.is_empty() && bench.admission.waiting == 0);
+}
+
+#[test]
+fn what_a_person_orders_leaves_the_queue_of_what_waits_for_the_budget() {
+    let budget = authoring::RetryBudget { share_percent: 1, constant_per_second: 0, ..Default::default() };
+    let poor = DependencyLimits { retry_budget: Some(budget), ..DependencyLimits::unlimited() };
+    let mut bench = Bench::new(10, &[("poor", poor)]);
+    let saga = bench.ask(Lane::Retry, Kind::Further, "w", Some("poor"));
+    let [deferral] = &bench.admission.deferrals(saga, bench.now)[..] else { panic!("it waits") };
+    assert_eq!(deferral.missing, Missing::RetryBudget(None));
+    bench.waiting.insert(saga, (Lane::Retry, Kind::Ordered, "w", Some("poor")));
+    bench.look(saga);
+    assert!(bench.waiting.is_empty());
+    assert!(bench.admission.deferrals(saga, bench.now).is_empty() && bench.admission.waiting == 0);
+}
+
+#[test]
+fn first_attempts_pay_for_retries_that_wait() {
+    let budget = authoring::RetryBudget { share_percent: 50, constant_per_second: 0, ..Default::default() };
+    let poor = DependencyLimits { retry_budget: Some(budget), ..DependencyLimits::unlimited() };
+    let mut bench = Bench::new(10, &[("poor", poor)]);
+    bench.ask(Lane::Retry, Kind::Further, "w", Some("poor"));
+    bench.ask(Lane::First, Kind::First, "w", Some("poor"));
+    assert_eq!(bench.went, [Lane::First]);
+    bench.ask(Lane::First, Kind::First, "w", Some("poor"));
+    bench.look_at_granted();
+    assert_eq!(bench.went, [Lane::First, Lane::First, Lane::Retry]);
+}
+
+#[test]
+fn what_time_alone_brings_has_a_time_to_wake_up_at() {
+    let breaker = authoring::Breaker { calls_min: 1, ..Default::default() };
+    let broken = DependencyLimits { breaker: Some(breaker), ..DependencyLimits::unlimited() };
+    let mut bench = Bench::new(10, &[("broken", broken)]);
+    bench.ask(Lane::First, Kind::First, "w", Some("broken"));
+    bench.end(Some(Health::Failed));
+    assert_eq!(bench.admission.wake(), None, "nobody waits for it");
+    let saga = bench.ask(Lane::First, Kind::First, "w", Some("broken"));
+    let until = bench.now + std::time::Duration::from_secs(5);
+    assert_eq!(bench.admission.wake(), Some(until));
+    assert_eq!(bench.admission.deferrals(saga, bench.now)[0].missing, Missing::Breaker(Some(until)));
+    bench.pass(5_000);
+    assert!(bench.waiting.is_empty() && bench.admission.wake().is_none());
+}
+
+#[test]
+fn whoever_finds_room_in_an_engine_without_limits_leaves_no_trace() {
+    let mut bench = Bench::new(2, &[]);
+    bench.ask(Lane::First, Kind::First, "w", Some("a name without limits"));
+    assert!(bench.admission.held.is_empty() && bench.admission.lines[REST].is_empty());
+    assert_eq!((bench.admission.tickets, bench.admission.free), (0, 1));
+}

@@ -1,0 +1,459 @@
+//! Admission in front of a participant whose calls are counted: lanes, limits of a dependency, deferrals.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use amends::authoring::{Definition, StepContext};
+use amends::core::agenda::Lane;
+use amends::core::event::{Because, FailureKind, Finding};
+use amends::core::machine::Attempted;
+use amends::core::plan::Settle;
+use amends::core::state::Stage;
+use amends::core::{ActionId, Json, Timestamp};
+use amends::engine::{LaneShares, Limits, StartError};
+use amends::memory::MemoryStore;
+use amends::operator::By;
+use amends::prelude::Policies;
+use amends::view::{Deferral, Missing};
+use amends::{Breaker, DependencyLimits, Engine, Outcome, Rate, RetryBudget, SagaHandle, StartOptions};
+
+use crate::workflow::{Log, Step, begin, builder, done, failure, named, pass, step, undone, workflow};
+
+const GATEWAY: &str = "gateway";
+
+/// A participant that notes every call that arrives.
+#[derive(Clone)]
+struct Wire(Arc<Counted>);
+
+struct Counted {
+    latency: Duration,
+    is_down: AtomicBool,
+    under_way: AtomicUsize,
+    peak: AtomicUsize,
+    calls: Mutex<Vec<Call>>,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    at: Timestamp,
+    key: String,
+    attempt: u32,
+}
+
+impl Wire {
+    fn answering_after(latency: Duration) -> Self {
+        let calls = Mutex::default();
+        let (under_way, peak) = Default::default();
+        Self(Arc::new(Counted { latency, is_down: AtomicBool::new(false), under_way, peak, calls }))
+    }
+
+    fn is_down(&self, down: bool) {
+        self.0.is_down.store(down, Ordering::Relaxed);
+    }
+
+    async fn call(self, cx: StepContext) -> Attempted {
+        let counted = &self.0;
+        let call = Call { at: cx.clock().now(), key: cx.business_key().to_owned(), attempt: cx.attempt() };
+        counted.calls.lock().unwrap().push(call);
+        let under_way = counted.under_way.fetch_add(1, Ordering::Relaxed) + 1;
+        counted.peak.fetch_max(under_way, Ordering::Relaxed);
+        cx.clock().sleep_until(cx.clock().now() + counted.latency).await;
+        counted.under_way.fetch_sub(1, Ordering::Relaxed);
+        if counted.is_down.load(Ordering::Relaxed) {
+            return Attempted::Transient(failure(FailureKind::Transient, "down"));
+        }
+        done()
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        self.0.calls.lock().unwrap().clone()
+    }
+
+    /// Calls in each second since `start`.
+    fn seconds(&self, start: Timestamp) -> Vec<usize> {
+        let mut seconds = Vec::new();
+        for call in self.calls().iter().filter(|call| call.at >= start) {
+            let second = usize::try_from(call.at.since(start).as_secs()).unwrap();
+            seconds.resize(seconds.len().max(second + 1), 0);
+            seconds[second] += 1;
+        }
+        seconds
+    }
+
+    /// A step that calls it. Retries are due at once, so whatever holds them back is admission.
+    fn step(&self, name: &'static str) -> Step {
+        let wire = self.clone();
+        let at_once = Duration::from_millis(1);
+        step(name, &Log::default())
+            .plan(|plan| {
+                plan.contract.dependency = Some(GATEWAY.into());
+                (plan.retry.base, plan.retry.cap, plan.retry.max_attempts) = (at_once, at_once, 1_000);
+            })
+            .runs(move |cx| wire.clone().call(cx))
+    }
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn none() -> DependencyLimits {
+    DependencyLimits::unlimited()
+}
+
+async fn limited(definitions: &[&Definition], limits: DependencyLimits) -> Engine {
+    with(definitions, limits, Limits::default()).await
+}
+
+async fn with(definitions: &[&Definition], dependency: DependencyLimits, limits: Limits) -> Engine {
+    let policies = Policies::new().dependency(GATEWAY, dependency);
+    let mut builder =
+        builder(&Arc::new(MemoryStore::new()), definitions[0]).policies(policies).limits(limits);
+    for definition in &definitions[1..] {
+        builder = builder.register((*definition).clone());
+    }
+    builder.start().await.expect("the engine starts")
+}
+
+async fn begin_all(engine: &Engine, keys: std::ops::Range<u32>) -> Vec<SagaHandle> {
+    let mut sagas = Vec::new();
+    for key in keys {
+        sagas.push(begin(engine, &format!("{key:04}")).await);
+    }
+    sagas
+}
+
+async fn begin_of(engine: &Engine, workflow: &str, key: &str) -> SagaHandle {
+    let (input, options) = (Json::parse("{}").unwrap(), StartOptions::default());
+    engine.start_json(workflow, key, input, options).await.expect("the saga starts")
+}
+
+async fn all_complete(sagas: &[SagaHandle]) {
+    for saga in sagas {
+        assert!(matches!(saga.outcome().await, Ok(Outcome::Completed(_))));
+    }
+}
+
+/// Attempts in the journals of these sagas, of both directions.
+async fn attempts(sagas: &[SagaHandle]) -> usize {
+    let mut attempts = 0;
+    for saga in sagas {
+        for step in saga.view().await.unwrap().steps {
+            attempts += step.forward.attempts + step.compensation.map_or(0, |undo| undo.attempts);
+        }
+    }
+    attempts as usize
+}
+
+async fn deferral(saga: &SagaHandle) -> Deferral {
+    let deferrals = saga.view().await.unwrap().deferrals;
+    assert_eq!(deferrals.len(), 1, "{deferrals:?}");
+    deferrals.into_iter().next().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_are_under_way_than_the_dependency_can_bear_and_others_do_not_wait() {
+    let (wire, log) = (Wire::answering_after(ms(100)), Log::default());
+    let (pay, other) = (workflow(vec![wire.step("pay")]), named("other", vec![step("free", &log)]));
+    let engine = limited(&[&pay, &other], DependencyLimits { concurrency_max: Some(3), ..none() }).await;
+    let sagas = begin_all(&engine, 0..20).await;
+    let free = begin_of(&engine, "other", "free").await;
+    pass(ms(50)).await;
+    assert!(matches!(free.settled().await, Ok(amends::Settled::Ended(_))), "it needs no gateway");
+    assert_eq!(wire.calls().len(), 3);
+    assert_eq!(deferral(&sagas[10]).await.missing, Missing::Concurrency);
+    all_complete(&sagas).await;
+    assert_eq!((wire.0.peak.load(Ordering::Relaxed), wire.calls().len()), (3, 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_keep_to_the_rate_of_the_dependency() {
+    let wire = Wire::answering_after(ms(1));
+    let rate = Rate { calls: 10, per: Duration::from_secs(1), burst: 2 };
+    let engine =
+        limited(&[&workflow(vec![wire.step("pay")])], DependencyLimits { rate: Some(rate), ..none() }).await;
+    let start = engine.now();
+    let sagas = begin_all(&engine, 0..45).await;
+    pass(ms(10)).await;
+    assert_eq!(deferral(&sagas[44]).await.missing, Missing::Rate(start + ms(100)));
+    all_complete(&sagas).await;
+    assert_eq!(wire.seconds(start), [11, 10, 10, 10, 4]);
+}
+
+/// A breaker that opens after five failures, for five seconds.
+fn breaker() -> Breaker {
+    Breaker { calls_min: 5, open_for: Duration::from_secs(5), ..Breaker::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_breaker_defers_visibly_spends_nothing_and_lets_one_probe_through() {
+    let wire = Wire::answering_after(ms(10));
+    let limits = DependencyLimits { breaker: Some(breaker()), ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], limits).await;
+    wire.is_down(true);
+    let start = engine.now();
+    let mut sagas = begin_all(&engine, 0..5).await;
+    pass(ms(100)).await;
+    assert_eq!(wire.calls().len(), 5, "the fifth failure opened it");
+    sagas.extend(begin_all(&engine, 5..10).await);
+    pass(ms(4_000)).await;
+    assert_eq!((wire.calls().len(), attempts(&sagas).await), (5, 5), "nothing is sent and nothing spent");
+
+    let Deferral { action, lane, dependency, missing, .. } = deferral(&sagas[7]).await;
+    assert_eq!((action, lane, dependency.as_deref()), (ActionId::forward("pay"), Lane::First, Some(GATEWAY)));
+    let until = start + ms(5_010);
+    assert_eq!(missing, Missing::Breaker(Some(until)));
+    let told = deferral(&sagas[7]).await.to_string();
+    assert!(
+        told.starts_with("pay/forward waits for a permit of dependency `gateway` (breaker open until "),
+        "{told}"
+    );
+    assert_eq!(deferral(&sagas[0]).await.lane, Lane::Retry);
+    let view = sagas[7].view().await.unwrap();
+    assert_eq!((view.steps[0].forward.stage, view.steps[0].forward.attempts), (Stage::Ready, 0));
+
+    pass(ms(950)).await;
+    assert_eq!(wire.calls().len(), 6, "half open: one probe, and it fails");
+    pass(ms(5_020)).await;
+    assert_eq!(wire.calls().len(), 7, "so does the next");
+    wire.is_down(false);
+    all_complete(&sagas).await;
+    assert_eq!(wire.calls().len(), attempts(&sagas).await);
+    assert_eq!(
+        wire.calls().len(),
+        5 + 2 + 10,
+        "five failed, two probes failed, and each of ten succeeded once"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_do_not_open_the_breaker() {
+    let log = Log::default();
+    let refusing =
+        step("pay", &log).plan(|plan| plan.contract.dependency = Some(GATEWAY.into())).runs(|_| async {
+            Attempted::Refused(amends::core::event::Recorded::Value(Json::parse("1").unwrap()))
+        });
+    let limits = DependencyLimits { breaker: Some(breaker()), ..none() };
+    let engine = limited(&[&workflow(vec![refusing])], limits).await;
+    for saga in begin_all(&engine, 0..50).await {
+        assert!(matches!(saga.outcome().await, Ok(Outcome::Compensated { .. })));
+    }
+}
+
+/// Ten sagas begin each second. The participant is down for the first minute; the breaker opens at once.
+#[tokio::test(start_paused = true)]
+async fn after_an_outage_of_a_minute_the_backlog_drains_without_a_second_peak_the_oldest_first() {
+    let wire = Wire::answering_after(ms(50));
+    let rate = Rate { calls: 20, per: Duration::from_secs(1), burst: 2 };
+    let limits =
+        DependencyLimits { rate: Some(rate), breaker: Some(breaker()), ..DependencyLimits::default() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], limits).await;
+    let start = engine.now();
+    wire.is_down(true);
+    let mut sagas = Vec::new();
+    for n in 0..1_500_u32 {
+        if n == 600 {
+            wire.is_down(false);
+        }
+        sagas.push(begin(&engine, &format!("{n:04}")).await);
+        pass(ms(100)).await;
+    }
+    all_complete(&sagas).await;
+    let (calls, seconds) = (wire.calls(), wire.seconds(start));
+    assert!(seconds.iter().all(|count| *count <= 21), "a second peak: {seconds:?}");
+    assert!(seconds[1..60].iter().sum::<usize>() <= 60, "an outage is left alone: {seconds:?}");
+    let drained = seconds[66..].iter().position(|count| *count < 19).unwrap();
+    assert!((50..70).contains(&drained), "six hundred at ten a second beside what is new: {drained}");
+
+    let first = |call: &&Call| call.attempt == 1 && call.at > start + Duration::from_secs(66);
+    let order: Vec<&str> = calls.iter().filter(first).map(|call| &*call.key).collect();
+    assert!(order.is_sorted(), "the earliest deadline goes first");
+    assert_eq!(calls.len(), attempts(&sagas).await);
+}
+
+/// Without breaker and rate the retry budget alone holds a storm back.
+#[tokio::test(start_paused = true)]
+async fn what_failed_together_is_retried_at_the_rate_of_the_budget_the_oldest_first() {
+    let wire = Wire::answering_after(ms(10));
+    let budget = RetryBudget { share_percent: 10, constant_per_second: 5, window: Duration::from_secs(10) };
+    let limits = DependencyLimits { retry_budget: Some(budget), ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], limits).await;
+    wire.is_down(true);
+    let start = engine.now();
+    let mut sagas = Vec::new();
+    for n in 0..100 {
+        sagas.extend(begin_all(&engine, n..n + 1).await);
+        pass(ms(1)).await;
+    }
+    pass(ms(50)).await;
+    wire.is_down(false);
+    pass(ms(1_000)).await;
+    let waits = deferral(&sagas[99]).await;
+    assert!(matches!(waits.missing, Missing::RetryBudget(Some(_))), "{waits:?}");
+    all_complete(&sagas).await;
+    let seconds = wire.seconds(start);
+    assert!((110..=116).contains(&seconds[0]), "first attempts, a tenth of them, and five: {seconds:?}");
+    assert!(seconds[1..].iter().all(|count| *count <= 5), "a second peak: {seconds:?}");
+    let after = start + ms(200);
+    let order: Vec<String> =
+        wire.calls().into_iter().filter(|call| call.at > after).map(|call| call.key).collect();
+    assert!(order.len() > 80 && order.is_sorted(), "the earliest deadline goes first: {order:?}");
+    assert_eq!(wire.calls().len(), attempts(&sagas).await);
+}
+
+/// What a person orders is not held back by a budget that is spent.
+#[tokio::test(start_paused = true)]
+async fn what_a_person_orders_does_not_wait_for_the_budget() {
+    let wire = Wire::answering_after(ms(10));
+    let budget = RetryBudget { share_percent: 1, constant_per_second: 0, window: Duration::from_secs(10) };
+    let limits = DependencyLimits { retry_budget: Some(budget), ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], limits).await;
+    wire.is_down(true);
+    let saga = begin(&engine, "k").await;
+    pass(ms(100)).await;
+    assert_eq!(deferral(&saga).await.missing, Missing::RetryBudget(None));
+    wire.is_down(false);
+    let by = By::new("ann", "it is back", "1");
+    engine.operator().saga(saga.id()).retry_now(ActionId::forward("pay"), by).await.unwrap();
+    all_complete(&[saga]).await;
+    assert_eq!(wire.calls().len(), 2);
+}
+
+/// Retries are always due here, and there are more of them than the engine can send.
+#[tokio::test(start_paused = true)]
+async fn retries_have_their_share_and_no_more_while_first_attempts_wait() {
+    let (failing, healthy) = (Wire::answering_after(ms(10)), Wire::answering_after(ms(10)));
+    let (broken, works) = (workflow(vec![failing.step("pay")]), named("works", vec![healthy.step("pay")]));
+    let lanes = LaneShares { first: 4, retry: 1, reconciliation: 1, compensation: 1 };
+    let limits = Limits { max_running: 5, lanes, ..Limits::default() };
+    let engine = with(&[&broken, &works], none(), limits).await;
+    failing.is_down(true);
+    let retrying = begin_all(&engine, 0..50).await;
+    pass(ms(500)).await;
+    assert!(failing.calls().len() > 200, "with nobody else there, nothing idles");
+
+    let start = engine.now();
+    let mut sagas = Vec::new();
+    for n in 0..200 {
+        sagas.push(begin_of(&engine, "works", &format!("{n}")).await);
+    }
+    all_complete(&sagas).await;
+    let last = healthy.calls().last().unwrap().at;
+    let retried = failing.calls().iter().filter(|call| call.at >= start && call.at <= last).count();
+    assert!((40..=60).contains(&retried), "one for each four of two hundred: {retried}");
+    failing.is_down(false);
+    all_complete(&retrying).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn g34_a_noisy_workflow_does_not_hold_up_a_quiet_one() {
+    let wire = Wire::answering_after(ms(10));
+    let (noisy, quiet) = (workflow(vec![wire.step("pay")]), named("quiet", vec![wire.step("pay")]));
+    let engine = limited(&[&noisy, &quiet], DependencyLimits { concurrency_max: Some(1), ..none() }).await;
+    let many = begin_all(&engine, 0..200).await;
+    let mut few = Vec::new();
+    for n in 0..5 {
+        few.push(begin_of(&engine, "quiet", &format!("quiet {n}")).await);
+    }
+    all_complete(&many).await;
+    let keys: Vec<String> = wire.calls().into_iter().map(|call| call.key).collect();
+    let last = keys.iter().rposition(|key| key.starts_with("quiet")).unwrap();
+    assert!(last <= 12, "five of them, each after one of the others: {last}");
+    all_complete(&few).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deferral_ends_at_the_step_deadline_in_quarantine_without_an_attempt() {
+    let wire = Wire::answering_after(ms(10));
+    let patient = wire.step("pay").plan(|plan| plan.retry.give_up_after = Duration::from_secs(60));
+    let shut = Breaker { calls_min: 1, open_for: Duration::from_secs(3_600), ..Breaker::default() };
+    let engine =
+        limited(&[&workflow(vec![patient])], DependencyLimits { breaker: Some(shut), ..none() }).await;
+    wire.is_down(true);
+    let opens = begin(&engine, "opens").await;
+    pass(ms(100)).await;
+    let waits = begin(&engine, "waits").await;
+    pass(Duration::from_secs(59)).await;
+    assert_eq!(waits.view().await.unwrap().steps[0].forward.stage, Stage::Ready);
+    pass(Duration::from_secs(2)).await;
+    for (saga, attempts) in [(&opens, 1), (&waits, 0)] {
+        let view = saga.view().await.unwrap();
+        assert_eq!(
+            (view.steps[0].forward.stage, view.steps[0].forward.attempts),
+            (Stage::Quarantined, attempts)
+        );
+        assert_eq!((view.desk[0].because, view.deferrals.len()), (Because::DeadlinePassed, 0));
+    }
+    assert_eq!(wire.calls().len(), 1);
+}
+
+/// Exactly one layer retries: what arrives is what the journals say, whatever happens to it.
+#[tokio::test(start_paused = true)]
+async fn every_attempt_and_every_query_of_a_journal_is_one_call() {
+    let arrived = Arc::new(Mutex::new(BTreeMap::<&str, usize>::new()));
+    let note = |what: &'static str| {
+        let arrived = arrived.clone();
+        move || *arrived.lock().unwrap().entry(what).or_default() += 1
+    };
+    let (ran, undid, asked) = (note("run"), note("undo"), note("ask"));
+    let lossy =
+        step("pay", &Log::default())
+            .plan(|plan| {
+                plan.contract.dependency = Some(GATEWAY.into());
+                plan.undo.as_mut().unwrap().settle = Settle::ByRepeating;
+            })
+            .runs(move |cx| {
+                ran();
+                async move {
+                    match cx.attempt() {
+                        1 => Attempted::Transient(failure(FailureKind::Transient, "busy")),
+                        2 => Attempted::Unknown(failure(FailureKind::Unknown, "lost")),
+                        _ => done(),
+                    }
+                }
+            })
+            .asks(move |cx| {
+                asked();
+                let is_early = cx.fence_through().is_none();
+                async move {
+                    Ok(if is_early { Finding::Absent } else { Finding::Fenced { through: cx.attempt() } })
+                }
+            })
+            .undoes(move |cx| {
+                undid();
+                async move {
+                    match cx.attempt() {
+                        1 => Attempted::Unknown(failure(FailureKind::Unknown, "lost")),
+                        _ => undone(),
+                    }
+                }
+            });
+    let refusing = step("ship", &Log::default()).after(&["pay"]).runs(|_| async {
+        Attempted::Refused(amends::core::event::Recorded::Value(Json::parse("1").unwrap()))
+    });
+    let engine = limited(&[&workflow(vec![lossy, refusing])], DependencyLimits::default()).await;
+    let saga = begin(&engine, "k").await;
+    assert!(matches!(saga.outcome().await, Ok(Outcome::Compensated { .. })));
+    let view = saga.view().await.unwrap();
+    let (pay, undo) = (&view.steps[0].forward, view.steps[0].compensation.as_ref().unwrap());
+    assert_eq!((pay.attempts, undo.attempts), (3, 2));
+    assert!(pay.queries >= 1);
+    let expected =
+        [("ask", pay.queries), ("run", 3), ("undo", 2)].map(|(what, count)| (what, count as usize));
+    assert_eq!(*arrived.lock().unwrap(), BTreeMap::from(expected));
+}
+
+#[tokio::test(start_paused = true)]
+async fn impossible_numbers_of_a_dependency_are_refused_at_the_start() {
+    let wire = Wire::answering_after(ms(1));
+    let policies =
+        Policies::new().dependency(GATEWAY, DependencyLimits { concurrency_max: Some(0), ..none() });
+    let engine = builder(&Arc::new(MemoryStore::new()), &workflow(vec![wire.step("pay")])).policies(policies);
+    let Err(StartError::Registration(mistakes)) = engine.start().await else { panic!("it started") };
+    assert_eq!(
+        mistakes,
+        ["failed to read the catalogue: dependency `gateway`: its concurrency of zero allows no call at all"]
+    );
+}
