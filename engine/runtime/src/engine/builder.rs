@@ -35,7 +35,8 @@ pub struct Limits {
     /// How often sagas that are due, and mail, are looked for. What is posted through this engine is not kept
     /// waiting for that. Default 1 s.
     pub claim_every: Duration,
-    /// How long a saga must sleep to be worth giving up. Default 60 s.
+    /// How long a saga must sleep to be worth giving up; and after how long one comes back that was given up because
+    /// dependencies held it up. Default 60 s.
     pub release_after: Duration,
     /// Where nodes share the store: a node whose heartbeat counter the others have seen unchanged for so long is
     /// dismissed, and its sagas go on elsewhere. It beats ten times per lease, and stops acting half a lease

@@ -170,6 +170,18 @@ impl Admission {
         self.wake
     }
 
+    /// Does this saga wait for dependencies only, and for none of them just because others have their turn?
+    pub(super) fn is_held_up(&self, saga: SagaId, now: Timestamp) -> bool {
+        self.held.get(&saga).is_some_and(|holds| {
+            holds.values().all(|hold| match hold {
+                Hold::Waiting { line, kind, .. } => {
+                    self.lines[*line].dependency.missing(*kind, now).is_some()
+                }
+                Hold::Granted { .. } => false,
+            })
+        })
+    }
+
     /// What this saga waits for, and why.
     pub(super) fn deferrals(&self, saga: SagaId, now: Timestamp) -> Vec<Deferral> {
         let holds = self.held.get(&saga).into_iter().flatten();

@@ -6,6 +6,7 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use amends_core::agenda::{Lane, Task, Wake, tasks};
 use amends_core::event::{Answer, Failure, FailureKind};
@@ -87,6 +88,8 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
 struct Asked {
     /// Nothing waits for a permit, and nothing under way is asked to stop.
     idle: bool,
+    /// Nothing but permits is waited for.
+    deferred: bool,
     wake: Option<Wake>,
 }
 
@@ -173,7 +176,8 @@ impl Decided {
                 moved |= self.obey(active, bench, task);
             }
             if !moved {
-                return Asked { idle: tasks.is_empty(), wake };
+                let (idle, waiting) = (tasks.is_empty(), self.waiting.len());
+                return Asked { idle, deferred: !idle && tasks.len() == waiting, wake };
             }
         }
         panic!("the agenda of saga {} asks for more after {ROUNDS_MAX} rounds", active.state.id);
@@ -343,12 +347,18 @@ fn later(wake: &Wake, at: Timestamp) -> Timestamp {
     at + std::time::Duration::from_secs(1)
 }
 
-/// Gives an idle saga up in this very commit: if memory is scarce and it will sleep long; or if it has ended and
-/// nothing of it moves by itself any more.
+/// Gives an idle saga up in this very commit: if memory is scarce and it will sleep long, or a dependency holds it
+/// up; or if it has ended and nothing of it moves by itself any more.
 fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
     let Effects { sends, .. } = &active.effects;
     let busy = !sends.is_empty() || !active.flights.is_empty() || !active.inbox.is_empty();
-    if busy || !asked.idle {
+    if busy {
+        return None;
+    }
+    if asked.deferred {
+        return held_up_until(active, asked, bench);
+    }
+    if !asked.idle {
         return None;
     }
     if active.state.phase.is_ended() && asked.wake.is_none() {
@@ -360,3 +370,16 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
         wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),
     }
 }
+
+/// What a dependency holds up leaves memory to sagas that need other ones, and comes back after a while: without
+/// its place, to whoever then has the earliest deadline.
+fn held_up_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
+    let after = bench.release_after?.max(bench.now + HELD_UP_MIN);
+    let deadline_is_near = asked.wake.as_ref().is_some_and(|wake| wake.at < after);
+    let may_leave = !deadline_is_near && !active.state.phase.is_ended();
+    let leaves = may_leave && bench.permits.is_held_up(active.state.id, bench.now);
+    leaves.then_some(Release { wake_at: Some(after) })
+}
+
+/// Each return costs a row: not more often than this.
+const HELD_UP_MIN: Duration = Duration::from_secs(1);

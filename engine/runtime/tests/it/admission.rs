@@ -364,6 +364,30 @@ async fn g34_a_noisy_workflow_does_not_hold_up_a_quiet_one() {
     all_complete(&few).await;
 }
 
+/// Memory has room for twenty sagas, and fifty wait for a dependency that is down.
+#[tokio::test(start_paused = true)]
+async fn g34_a_dependency_that_is_down_does_not_fill_the_memory_that_others_need() {
+    let (wire, log) = (Wire::answering_after(ms(10)), Log::default());
+    let (pay, other) = (workflow(vec![wire.step("pay")]), named("other", vec![step("free", &log)]));
+    let limits = Limits { max_active: 20, release_after: Duration::from_secs(10), ..Limits::default() };
+    let down = DependencyLimits { breaker: Some(breaker()), ..none() };
+    let engine = with(&[&pay, &other], down, limits).await;
+    wire.is_down(true);
+    let mut sagas = begin_all(&engine, 0..5).await;
+    pass(ms(100)).await;
+    let starts = begin_all(&engine, 5..50);
+    sagas.extend(
+        tokio::time::timeout(Duration::from_secs(60), starts).await.expect("no start waits for ever"),
+    );
+    let free = begin_of(&engine, "other", "free").await;
+    all_complete(&[free]).await;
+    pass(Duration::from_secs(60)).await;
+    assert!(wire.calls().len() < 20, "the breaker let a probe through now and then: {}", wire.calls().len());
+    wire.is_down(false);
+    all_complete(&sagas).await;
+    assert_eq!(wire.calls().len(), attempts(&sagas).await);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_deferral_ends_at_the_step_deadline_in_quarantine_without_an_attempt() {
     let wire = Wire::answering_after(ms(10));
