@@ -12,7 +12,7 @@ use crate::Engine;
 use crate::engine::ViewError;
 use crate::letter::{Ask, Letter, unspell};
 use crate::ports::{Fault, MailKind};
-use crate::view::SagaView;
+use crate::view::{Deferral, SagaView};
 
 /// The most mail of one saga that is shown.
 const MAIL_SHOWN_MAX: u32 = 1_000;
@@ -48,6 +48,12 @@ impl Inspected {
     /// nothing is open.
     pub fn waits(&self) -> &[Wait] {
         &self.view.waits
+    }
+
+    /// Of what waits for a permit: which one is missing, for instance that of a dependency whose breaker is open.
+    /// Empty if another engine has the saga in memory, for only that one knows.
+    pub fn deferrals(&self) -> &[Deferral] {
+        &self.view.deferrals
     }
 }
 

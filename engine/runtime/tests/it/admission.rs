@@ -321,6 +321,40 @@ async fn what_a_person_orders_does_not_wait_for_the_budget() {
     assert_eq!(wire.calls().len(), 2);
 }
 
+/// Compensations and repeats draw on the budget as retries do; queries do not.
+#[tokio::test(start_paused = true)]
+async fn compensations_and_repeats_wait_for_the_budget_and_queries_do_not() {
+    let budget = RetryBudget { share_percent: 1, constant_per_second: 0, window: Duration::from_secs(10) };
+    let limits = DependencyLimits { retry_budget: Some(budget), ..none() };
+    let calling =
+        |name| step(name, &Log::default()).plan(|plan| plan.contract.dependency = Some(GATEWAY.into()));
+    let lost = || async { Attempted::Unknown(failure(FailureKind::Unknown, "lost")) };
+    let undoing =
+        calling("undone").undoes(|_| async { Attempted::Transient(failure(FailureKind::Transient, "busy")) });
+    let refusing = step("refused", &Log::default()).after(&["undone"]).runs(|_| async {
+        Attempted::Refused(amends::core::event::Recorded::Value(Json::parse("1").unwrap()))
+    });
+    let repeating = calling("repeated").plan(|plan| plan.settle = Settle::ByRepeating).runs(move |_| lost());
+    let asking = calling("asked")
+        .runs(move |_| lost())
+        .finds(|_| Finding::Applied(amends::core::event::Recorded::Value(Json::parse("1").unwrap())));
+    let (undo, repeat) = (workflow(vec![undoing, refusing]), named("repeat", vec![repeating]));
+    let query = named("query", vec![asking]);
+    let engine = limited(&[&undo, &repeat, &query], limits).await;
+    let (undone, repeated) = (begin(&engine, "k").await, begin_of(&engine, "repeat", "k").await);
+    let asked = begin_of(&engine, "query", "k").await;
+    all_complete(&[asked]).await;
+    pass(Duration::from_secs(60)).await;
+    for (saga, lane) in [(&undone, Lane::Compensation), (&repeated, Lane::Reconciliation)] {
+        let waits = deferral(saga).await;
+        assert_eq!((waits.lane, waits.missing), (lane, Missing::RetryBudget(None)));
+        assert_eq!(
+            attempts(std::slice::from_ref(saga)).await,
+            if lane == Lane::Compensation { 3 } else { 1 }
+        );
+    }
+}
+
 /// Retries are always due here, and there are more of them than the engine can send.
 #[tokio::test(start_paused = true)]
 async fn retries_have_their_share_and_no_more_while_first_attempts_wait() {

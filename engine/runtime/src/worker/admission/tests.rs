@@ -231,3 +231,55 @@ fn whoever_finds_room_in_an_engine_without_limits_leaves_no_trace() {
     assert!(bench.admission.held.is_empty() && bench.admission.lines[REST].is_empty());
     assert_eq!((bench.admission.tickets, bench.admission.free), (0, 1));
 }
+
+/// Whatever happens in whatever order: no permit is lost or made, and nobody waits who could go.
+#[test]
+fn no_order_of_events_loses_a_permit_or_leaves_somebody_waiting_who_could_go() {
+    let limits = DependencyLimits {
+        concurrency_max: Some(3),
+        rate: Some(authoring::Rate::per_second(100)),
+        query_rate: Some(authoring::Rate::per_second(50)),
+        retry_budget: Some(authoring::RetryBudget::default()),
+        breaker: Some(authoring::Breaker { calls_min: 3, probes: 2, ..Default::default() }),
+    };
+    for seed in 0..50 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut bench = Bench::new(5, &[("x", limits.clone()), ("y", limits.clone())]);
+        for _ in 0..400 {
+            match rng.u8(0..10) {
+                0..4 => {
+                    let (lane, kind) = LANES_OF_ALL[rng.usize(0..LANES)];
+                    let dependency = [None, Some("x"), Some("y")][rng.usize(0..3)];
+                    bench.ask(lane, kind, ["v", "w"][rng.usize(0..2)], dependency);
+                }
+                4..7 if !bench.under_way.is_empty() => {
+                    bench.end([None, Some(Health::Answered), Some(Health::Failed)][rng.usize(0..3)]);
+                }
+                7 => {
+                    let Some(saga) = bench.waiting.keys().next().copied() else { continue };
+                    bench.waiting.remove(&saga);
+                    bench.admission.keep_only(saga, &[], bench.now);
+                    bench.look_at_granted();
+                }
+                _ => bench.pass(rng.i64(0..300)),
+            }
+            let Admission { free, lines, waiting, wake, .. } = &bench.admission;
+            assert_eq!(free + bench.under_way.len(), 5, "seed {seed}");
+            assert_eq!(*waiting, bench.waiting.len(), "seed {seed}");
+            assert!(bench.under_way.iter().filter(|(_, _, permit)| permit.line == 1).count() <= 3);
+            assert!(*free == 0 || lines.iter().all(|line| line.next(bench.now).is_none()), "seed {seed}");
+            assert!(wake.is_none_or(|wake| wake > bench.now), "seed {seed}: an alarm that rings for ever");
+        }
+        for _ in 0..10_000 {
+            if bench.under_way.is_empty() && bench.waiting.is_empty() {
+                break;
+            }
+            while !bench.under_way.is_empty() {
+                bench.end(Some(Health::Answered));
+            }
+            bench.pass(100);
+        }
+        assert!(bench.waiting.is_empty() && bench.admission.held.is_empty(), "seed {seed}");
+        assert_eq!((bench.admission.free, bench.admission.wake), (5, None), "seed {seed}");
+    }
+}
