@@ -1,7 +1,8 @@
 //! The store on PostgreSQL, shared by any number of processes.
 //!
 //! * `open`: settings, the schema, and the two kinds of connections.
-//! * `runner`: who holds a connection while something is written, and what becomes of it when that fails.
+//! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
+//!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
 //!   releasing; `mail`: posting.
 //! * `sql`: the statements' texts. `store`: the handle.
@@ -14,6 +15,7 @@ mod mail;
 mod nodes;
 mod open;
 mod owners;
+mod readers;
 mod runner;
 mod sql;
 mod store;

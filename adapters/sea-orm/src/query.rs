@@ -22,7 +22,7 @@ use crate::failure::fault;
 
 /// At most so many sagas in one read transaction, because an open one keeps the write-ahead log from
 /// shrinking.
-const SAGAS_PER_READ: usize = 64;
+pub(crate) const SAGAS_PER_READ: usize = 64;
 
 /// The longest page of a list.
 const PAGE_MAX: u32 = 1_000;

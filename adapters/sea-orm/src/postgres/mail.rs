@@ -100,14 +100,14 @@ impl SagaMail for PostgresStore {
         only: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<Mail>, Fault> {
-        self.reader.unread(incarnation, only, limit).await
+        self.reader.read(|reader| async move { reader.unread(incarnation, only, limit).await }).await
     }
 
     async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
-        self.reader.mail(saga, key).await
+        self.reader.read(|reader| async move { reader.mail(saga, key).await }).await
     }
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
-        self.reader.mail_of(saga, limit).await
+        self.reader.read(|reader| async move { reader.mail_of(saga, limit).await }).await
     }
 }

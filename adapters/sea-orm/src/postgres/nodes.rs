@@ -147,7 +147,7 @@ impl NodeStore for PostgresStore {
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {
-        self.reader.peers().await
+        self.reader.read(|reader| async move { reader.peers().await }).await
     }
 
     async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
@@ -170,6 +170,6 @@ impl NodeStore for PostgresStore {
         after: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<SagaId>, Fault> {
-        self.reader.mine(incarnation, after, limit).await
+        self.reader.read(|reader| async move { reader.mine(incarnation, after, limit).await }).await
     }
 }

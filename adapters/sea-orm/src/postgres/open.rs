@@ -88,7 +88,9 @@ impl Address {
     /// Brings the schema up to date. Of many processes that start at once, one does it and the others wait.
     pub(super) async fn migrate(&self, settings: &PostgresSettings) -> Result<(), Fault> {
         let options = self.options.clone().application_name("amends schema");
-        let options = options.options([("lock_timeout", millis(SCHEMA_WAIT))]);
+        // Whatever the server's default is: who waited for the lock must see what its holder has done.
+        let isolation = ("default_transaction_isolation", "read committed".to_owned());
+        let options = options.options([isolation, ("lock_timeout", millis(SCHEMA_WAIT))]);
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(settings.connection_wait);
         let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
         let db = SqlxPostgresConnector::from_sqlx_postgres_pool(pool.clone());
@@ -130,6 +132,18 @@ impl Address {
 
     /// Connections that cannot write, and whose transactions see one moment.
     pub(super) async fn readers(&self, settings: &PostgresSettings) -> Result<DatabaseConnection, Fault> {
+        let (pool, options) = self.reading(settings);
+        let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
+        Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+    }
+
+    /// As [`readers`](Self::readers), each made when it is needed.
+    pub(super) fn later_readers(&self, settings: &PostgresSettings) -> PgPool {
+        let (pool, options) = self.reading(settings);
+        pool.connect_lazy_with(options)
+    }
+
+    fn reading(&self, settings: &PostgresSettings) -> (PgPoolOptions, PgConnectOptions) {
         let options = self.options.clone().application_name("amends reader").options([
             ("default_transaction_isolation", "repeatable read".to_owned()),
             ("default_transaction_read_only", "on".to_owned()),
@@ -139,8 +153,7 @@ impl Address {
         let pool = PgPoolOptions::new()
             .max_connections(settings.readers.max(1))
             .acquire_timeout(settings.connection_wait);
-        let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
-        Ok(SqlxPostgresConnector::from_sqlx_postgres_pool(pool))
+        (pool, options)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::unit::Unit;
 
 /// A server that was to cancel a statement by now is given up so much later.
-const BEYOND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BEYOND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs units on the writers' connections. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -16,10 +16,11 @@ use super::batch::Writer;
 use super::nodes::ReleaseOf;
 use super::open::Address;
 use super::owners::{Join, Leave, SetAside};
+use super::readers::Readers;
 use super::runner::{Runner, detached};
 use crate::failure::Failure;
 use crate::prepared::Verdicts;
-use crate::query::SqlReader;
+use crate::query::{SAGAS_PER_READ, SqlReader};
 use crate::split;
 use crate::stats::Counters;
 use crate::unit::Unit;
@@ -43,7 +44,7 @@ const RELEASED_AT_ONCE: u32 = 500;
 /// its sagas ([`NodeStore`](amends::ports::NodeStore)).
 #[derive(Clone)]
 pub struct PostgresStore {
-    pub(super) reader: SqlReader,
+    pub(super) reader: Readers,
     pub(super) runner: Runner,
     /// What nodes tell each other goes by connections of its own.
     pub(super) watch: Runner,
@@ -76,7 +77,7 @@ impl PostgresStore {
         address.migrate(&settings).await?;
         let runner = Runner::new(address.writers(settings.writers, &settings).await?, &settings);
         let watch = Runner::new(address.writers(WATCHERS, &settings).await?, &settings);
-        let reader = SqlReader::new(address.readers(&settings).await?);
+        let reader = Readers::connect(address, &settings).await?;
         Ok(Self { reader, runner, watch, counters: Arc::default() })
     }
 
@@ -143,7 +144,11 @@ impl SagaStore for PostgresStore {
     }
 
     async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
-        self.reader.load(sagas).await
+        let mut all = Vec::with_capacity(sagas.len());
+        for some in sagas.chunks(SAGAS_PER_READ) {
+            all.extend(self.reader.read(|reader| async move { reader.load(some).await }).await?);
+        }
+        Ok(all)
     }
 
     async fn set_aside(
@@ -167,26 +172,26 @@ impl SagaStore for PostgresStore {
 #[async_trait]
 impl SagaQuery for PostgresStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
-        self.reader.find(workflow, key).await
+        self.reader.read(|reader| async move { reader.find(workflow, key).await }).await
     }
 
     async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
-        self.reader.read(saga).await
+        self.reader.read(|reader| async move { reader.read(saga).await }).await
     }
 
     async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
-        self.reader.list(filter).await
+        self.reader.read(|reader| async move { reader.list(filter).await }).await
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
-        self.reader.desk(limit).await
+        self.reader.read(|reader| async move { reader.desk(limit).await }).await
     }
 
     async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
-        self.reader.compensations(saga).await
+        self.reader.read(|reader| async move { reader.compensations(saga).await }).await
     }
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
-        self.reader.counts().await
+        self.reader.read(|reader| async move { reader.counts().await }).await
     }
 }

@@ -1,5 +1,6 @@
 //! The store on a real PostgreSQL server, which `tests/run` starts.
 
+mod bounds;
 mod conformance;
 mod faults;
 #[path = "../views/kept.rs"]

@@ -23,6 +23,9 @@ struct Plan {
     let_go: Notify,
     /// Statements that were held back and are through.
     through: Notify,
+    /// Connections so far, and up to which one nothing is answered any more.
+    connections: AtomicU32,
+    silent: AtomicU32,
 }
 
 fn takes_one(count: &AtomicU32) -> bool {
@@ -68,6 +71,11 @@ impl Proxy {
         self.plan.held.store(1, SeqCst);
     }
 
+    /// No connection that exists hears anything any more, and none is closed. Later ones work.
+    pub(crate) fn silence(&self) {
+        self.plan.silent.store(self.plan.connections.load(SeqCst), SeqCst);
+    }
+
     /// Lets the statement go that was held back, and waits until the server has executed it.
     pub(crate) async fn let_go(&self) {
         self.plan.let_go.notify_one();
@@ -99,19 +107,27 @@ where
     to_server.write_all(&hello).await?;
     let writer = hello.windows(13).any(|bytes| bytes == b"amends writer");
 
+    let number = plan.connections.fetch_add(1, SeqCst) + 1;
     let (loses, cut_off) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
     let (answers_lost, cut, through) = (loses.clone(), cut_off.clone(), plan.clone());
     let answers = tokio::spawn(async move {
         let mut to_client = Some(to_client);
         loop {
             let (letter, bytes) = tokio::select! {
-                message = message(&mut from_server, false) => message?,
+                message = message(&mut from_server, false) => match message {
+                    // Who hears nothing does not hear either that the server has hung up.
+                    Err(_) if number <= through.silent.load(SeqCst) => std::future::pending().await,
+                    message => message?,
+                },
                 // The server is silent now: it waits for the turn that is held back.
                 () = cut.notified(), if to_client.is_some() => {
                     to_client = None;
                     continue;
                 }
             };
+            if number <= through.silent.load(SeqCst) {
+                continue;
+            }
             if !answers_lost.load(SeqCst) {
                 to_client.as_mut().expect("only who loses answers is cut off").write_all(&bytes).await?;
             } else if letter == b'Z' {

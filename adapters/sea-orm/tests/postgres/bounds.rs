@@ -1,0 +1,88 @@
+//! No call waits for ever, and none forgets what it has done when a later part of it cannot be done.
+
+use std::time::Duration;
+
+use amends::ports::{Fault, SagaQuery as _, SagaStore as _};
+use amends_sea_orm::{PostgresSettings, PostgresStore};
+use sea_orm::sqlx;
+
+use crate::proxy::Proxy;
+use crate::rows::{ME, T0, accept, claim, release, saga, start};
+use crate::server::OneSchema;
+
+/// Longer than any call may take, with the settings below.
+const FOR_EVER: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_read_whose_answer_never_comes_ends_and_the_next_one_is_answered() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let proxy = Proxy::start(&schema).await;
+    let settings = PostgresSettings {
+        readers: 1,
+        statement_timeout: Duration::from_secs(3),
+        connection_wait: Duration::from_secs(3),
+        ..PostgresSettings::default()
+    };
+    let store = PostgresStore::open_with(&schema.url_by_port(proxy.port), settings).await.expect("it opens");
+    store.join(ME, "node", T0).await.expect("it joins");
+    accept(&store, ME, &[start(1)]).await;
+    let mut stranger = schema.stranger().await;
+    sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+    let lock = sqlx::query("LOCK TABLE saga IN ACCESS EXCLUSIVE MODE");
+    lock.execute(&mut stranger).await.expect("it locks");
+
+    let reading = store.clone();
+    let load = tokio::spawn(async move { reading.load(&[saga(1)]).await });
+    schema.wait_until_blocked("amends reader").await;
+    // As when a server is gone without a word: nothing is refused, and nothing comes any more.
+    proxy.silence();
+    sqlx::query("ROLLBACK").execute(&mut stranger).await.expect("it ends");
+    let answer = tokio::time::timeout(FOR_EVER, load).await.expect("no call hangs").expect("no panic");
+    assert!(matches!(&answer, Err(Fault::Unavailable(_))), "{answer:?}");
+    let again = tokio::time::timeout(FOR_EVER, store.read(saga(1))).await.expect("no call hangs");
+    assert!(again.expect("another connection answers").is_some());
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_look_for_mail_still_says_what_it_has_taken() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let store = schema.open(&schema.url()).await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    accept(&store, ME, &[start(1)]).await;
+    accept(&store, ME, &[release(1, 2, T0)]).await;
+    let mut stranger = schema.stranger().await;
+    sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+    let lock = sqlx::query("LOCK TABLE mail IN ACCESS EXCLUSIVE MODE");
+    lock.execute(&mut stranger).await.expect("it locks");
+
+    assert_eq!(
+        store.claim(&claim(ME, 10)).await,
+        Ok(vec![saga(1)]),
+        "it is owned now, and somebody must know"
+    );
+    let nothing = store.claim(&claim(ME, 10)).await;
+    assert!(matches!(&nothing, Err(Fault::Unavailable(_))), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn processes_that_start_at_once_make_one_schema_whatever_their_role_s_isolation_is() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let role = &schema.name;
+    schema
+        .as_admin(&format!("ALTER ROLE {role} SET default_transaction_isolation = 'repeatable read'"))
+        .await;
+    let opening: Vec<_> = (0..6)
+        .map(|_| {
+            let url = schema.url();
+            tokio::spawn(async move { PostgresStore::open(&url).await })
+        })
+        .collect();
+    for opened in opening {
+        let store = opened.await.expect("no panic").expect("it opens");
+        assert_eq!(store.counts().await.expect("it counts").sagas, 0);
+        store.close().await;
+    }
+}
