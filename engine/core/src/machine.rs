@@ -196,6 +196,8 @@ pub fn replay(plan: &SagaPlan, journal: &[Transition]) -> Result<SagaState, Corr
             fold::fold(plan, &mut state, transition.at, event)
                 .map_err(|reason| CorruptJournal { seq: transition.seq, reason })?;
         }
+        // A row without facts (a question that was refused) counts for time all the same.
+        state.at = state.at.max(transition.at);
     }
     Ok(state)
 }

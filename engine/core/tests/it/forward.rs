@@ -1,8 +1,11 @@
 //! Going forward: order from the graph, facts before effects, the end.
 
+use amends_core::event::Transition;
+use amends_core::{Timestamp, TransitionId, replay};
 use expect_test::expect;
+use uuid::Uuid;
 
-use crate::script::check;
+use crate::script::{check, play};
 
 const CHAIN: &str = "
     step reserve(input) by-query
@@ -214,6 +217,23 @@ fn an_action_that_is_not_ready_cannot_begin() {
               queues: auth since 0s
         "#]],
     );
+}
+
+#[test]
+fn a_row_without_facts_counts_for_time() {
+    let mut trial = play(CHAIN, "run reserve");
+    let at = Timestamp(trial.state.at.0 + 3_600_000_000);
+    let seq = trial.journal.len() as u64 + 1;
+    let refused = Transition {
+        seq,
+        at,
+        actor: "ann".into(),
+        id: TransitionId(Uuid::from_u128(u128::from(seq))),
+        events: Vec::new(),
+    };
+    trial.journal.push(refused);
+    let state = replay(&trial.plan, &trial.journal).expect("it is a journal");
+    assert_eq!(state.at, at, "whoever goes on with a clock behind it decides at that time");
 }
 
 #[test]

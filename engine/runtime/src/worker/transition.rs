@@ -57,6 +57,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
         return None;
     }
     active.seq += 1;
+    active.state.at = active.state.at.max(at); // a row without facts counts for time all the same
     let plan = active.definition.plan.clone();
     let DeskChange { changes: items, entered } = active.shown.desk(&plan, &active.state);
     active.effects.notices.extend(entered.into_iter().map(|item| Notice::Desk(Box::new(item))));

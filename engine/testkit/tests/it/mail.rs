@@ -59,6 +59,32 @@ fn what_its_owner_does_not_live_to_decide_is_decided_by_the_next() {
 }
 
 #[test]
+fn a_question_refused_by_a_clock_that_is_ahead_turns_no_time_back() {
+    let mut cluster = Cluster::new();
+    let ledger = cluster.ledger();
+    let part: Participant<u32, u32, String> = Participant::new(&ledger, "part", |n: &u32| *n);
+    part.on_call().always(CallPlan::Persistent);
+    let (mut s, input) = SagaBuilder::<u32>::new("ahead", 1);
+    let done = s.step("part", part.step::<ByOperator, ByRepeating>(), input);
+    let saga = s.finish(done).expect("the definition is sound");
+    let definition = saga.resolve(&Policies::new()).expect("the numbers are possible");
+    let ahead = cluster.join_ahead(&[&definition], seconds(3_600));
+    let saga = cluster.start(ahead, &saga, "key", 7);
+    cluster.run_for(seconds(5));
+    let by = By::new("ann", "a test", "1");
+    let refused = cluster.ask(ahead, move |engine| async move {
+        engine.operator().saga(saga).waive(ActionId::forward("part"), by).await
+    });
+    assert!(matches!(refused, Err(OperateError::Refused(_))), "{refused:?}");
+    cluster.kill(ahead);
+    let behind = cluster.join(&[&definition]);
+    cluster.run_until(seconds(60), |cluster| cluster.owned(behind) == 1);
+    let view = cluster.view(saga);
+    let times: Vec<_> = view.journal().iter().map(|row| row.at).collect();
+    assert!(view.journal().iter().any(|row| row.events.is_empty()) && times.is_sorted(), "{times:?}");
+}
+
+#[test]
 fn a_reply_on_any_node_settles_the_saga_of_another() {
     let (mut cluster, _, [_, second], saga) = unknown();
     let request = ActionId::forward("part").request_id(saga);
