@@ -12,15 +12,13 @@ use std::time::Duration;
 
 use amends_core::agenda::{Agenda, Task, Wait, desk};
 use amends_core::event::{
-    Because, FailureKind, Finding, JournalEvent, Next, Recorded, StartCause, Transition,
+    Because, Failure, FailureKind, Finding, JournalEvent, Next, Recorded, StartCause, Transition,
 };
 use amends_core::machine::Command;
 use amends_core::plan::policy::upper;
 use amends_core::plan::{InDoubt, RetryPolicy, SagaPlan, Settle, Side, StepKind, StepPlan};
 use amends_core::state::{Phase, Stage};
-use amends_core::{ActionId, Direction, SagaState, StepIx, Timestamp, agenda, decide};
-
-use crate::script::failure;
+use amends_core::{ActionId, Direction, SagaState, StepIx, Timestamp, agenda, apply, decide};
 
 pub(crate) type Held = Result<(), String>;
 
@@ -526,14 +524,19 @@ impl Account {
     }
 }
 
-/// I5: what a transition of these facts began, it began before its deadline.
+/// I5: what a transition of these facts began, it began before its deadline. One transition may hold what several
+/// commands did, so each fact is held against the state that the facts before it led to.
 pub(crate) fn begun_in_time(
     plan: &SagaPlan,
     before: &SagaState,
     at: Timestamp,
     events: &[JournalEvent],
 ) -> Held {
+    let mut before = before.clone();
     for event in events {
+        // The start of a saga is no fact of an earlier state.
+        let after = apply(plan, before.clone(), at, event).unwrap_or_else(|_| before.clone());
+        let before = std::mem::replace(&mut before, after);
         let JournalEvent::Started { action, cause, .. } = event else { continue };
         let Some(was) = before.action(plan, action) else { continue };
         let step = step_of(plan, action);
@@ -583,10 +586,15 @@ fn honest(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> Held {
             }
             Task::Query { action, .. } => Command::BeginQuery { action: action.clone() },
             Task::Decide { branch } => {
-                let fails = Command::ConditionFailed {
-                    branch: branch.clone(),
-                    failure: failure(FailureKind::Persistent, "condition", &[]),
+                let failure = Failure {
+                    kind: FailureKind::Persistent,
+                    code: "condition".into(),
+                    message: "it panicked".into(),
+                    rule: "condition".into(),
+                    classifier: "test/1".into(),
+                    hint: None,
                 };
+                let fails = Command::ConditionFailed { branch: branch.clone(), failure };
                 let no = Command::DecideBranch { branch: branch.clone(), taken: false };
                 for command in [fails, no] {
                     let did = decide(plan, state, command, now);
