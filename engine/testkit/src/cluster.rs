@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use amends::authoring::{Definition, Payload, Saga};
 use amends::memory::MemoryStore;
-use amends::ports::{NodeStore as _, RandomIds, SagaQuery as _, SagaRow};
+use amends::ports::{Clock, RandomIds, SagaRow, Store};
 use amends::{Engine, EngineBuilder, Limits, SagaView, StopReason};
-use amends_core::{SagaId, SagaPlan, Timestamp};
+use amends_core::{Incarnation, SagaId, SagaPlan, Timestamp};
 use futures_util::FutureExt as _;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use crate::ledger::Ledger;
 use crate::world::BEGINNING;
@@ -33,7 +34,7 @@ pub use wire::Wire;
 pub struct Cluster {
     time: Arc<Time>,
     ids: Arc<RandomIds>,
-    store: MemoryStore,
+    store: Arc<dyn Store>,
     limits: Limits,
     nodes: Vec<Node>,
     plans: Vec<Arc<SagaPlan>>,
@@ -63,10 +64,17 @@ impl Cluster {
 
     /// A cluster with a seed of your own.
     pub fn seeded(seed: u64) -> Self {
+        Self::on(seed, |_| Arc::new(MemoryStore::shared()))
+    }
+
+    /// A cluster on a store of your own, which gets the cluster's clock.
+    pub fn on(seed: u64, store: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Store>) -> Self {
+        let time = Time::beginning_at(BEGINNING);
+        let clock = Arc::new(ClusterClock { time: time.clone(), ahead: Duration::ZERO });
         Self {
-            time: Time::beginning_at(BEGINNING),
+            time,
             ids: Arc::new(RandomIds::seeded(seed)),
-            store: MemoryStore::shared(),
+            store: store(clock),
             limits: Limits::default(),
             nodes: Vec::new(),
             plans: Vec::new(),
@@ -177,12 +185,21 @@ impl Cluster {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        let Node { runtime, engine, .. } = &self.nodes[node.0];
-        let runtime = runtime.as_ref().expect("only a living node can be asked");
-        let asked = runtime.spawn(something(engine.clone()));
+        let asked = self.begin(node, something).expect("only a living node can be asked");
         self.run_until(PATIENCE, |_| asked.is_finished());
         let runtime = self.nodes[node.0].runtime.as_ref().expect("it has answered");
         runtime.block_on(asked).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Asks something of a node's engine, and lets no time pass: the answer comes while the cluster runs. None if
+    /// the node is dead; one that dies later cancels it.
+    pub fn begin<T, F>(&self, node: NodeId, something: impl FnOnce(Engine) -> F) -> Option<JoinHandle<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let Node { runtime, engine, .. } = &self.nodes[node.0];
+        runtime.as_ref().map(|runtime| runtime.spawn(something(engine.clone())))
     }
 
     /// Lets time pass.
@@ -233,6 +250,11 @@ impl Cluster {
         sagas.iter().all(|saga| self.row(*saga).ended_at.is_some())
     }
 
+    /// The incarnation that a node is, or was.
+    pub fn incarnation(&self, node: NodeId) -> Incarnation {
+        self.nodes[node.0].engine.incarnation()
+    }
+
     /// How many sagas a node owns, as the store knows.
     pub fn owned(&self, node: NodeId) -> usize {
         let incarnation = self.nodes[node.0].engine.incarnation();
@@ -259,7 +281,7 @@ impl Cluster {
 
     /// Lets every node do what it can do, and moves to the next time that anybody waits for. Says whether there
     /// is time left before `until`.
-    fn run_once(&mut self, until: Timestamp) -> bool {
+    pub(crate) fn run_once(&mut self, until: Timestamp) -> bool {
         self.run_nodes();
         let next = self.time.next().map_or(until, |next| next.min(until));
         let time_is_left = self.now() < until;

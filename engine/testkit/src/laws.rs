@@ -6,7 +6,7 @@
 //! the participants' [`Ledger`](crate::Ledger), not what the saga says of itself.
 
 mod cases;
-mod checks;
+pub(crate) mod checks;
 mod report;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -106,6 +106,8 @@ mod definition;
 mod faults;
 mod laws;
 
+pub mod simulation;
+
 mod kept;
 
 pub use cluster::{Cluster, NodeId, Wire};

@@ -201,6 +201,11 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
                 inner.take_time().await;
                 Err(lost())
             }
+            CallPlan::Twice(later) => {
+                let copy = arrives(Fate::Done);
+                inner.ledger.later(inner.latency + later, move || drop(copy()));
+                inner.transmit(arrives(Fate::Done)).await
+            }
             CallPlan::Accept(Acceptance { hint, after }) => {
                 inner.rows().entry(cx.request_id()).or_default().in_progress = true;
                 let arrive = arrives(Fate::Done);
@@ -239,6 +244,13 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
                 });
                 inner.take_time().await;
                 Err(lost())
+            }
+            UndoPlan::Twice(later) => {
+                let copy = arrive.clone();
+                inner.ledger.later(inner.latency + later, move || {
+                    copy();
+                });
+                Ok(inner.transmit(arrive).await)
             }
             UndoPlan::Accept(Acceptance { hint, after }) => {
                 inner.rows().entry(forward).or_default().undo_in_progress = true;

@@ -4,7 +4,7 @@ mod clock;
 mod persons;
 mod records;
 mod saga;
-mod settle;
+pub(crate) mod settle;
 mod store;
 
 use std::collections::BTreeMap;

@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use amends::memory::MemoryStore;
 use amends::ports::{
     Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -16,7 +15,7 @@ use super::time::ClusterClock;
 /// One node's way to the store of its cluster. Clones are the same way.
 #[derive(Clone)]
 pub struct Wire {
-    store: MemoryStore,
+    store: Arc<dyn Store>,
     clock: Arc<ClusterClock>,
     state: Arc<Mutex<State>>,
 }
@@ -30,7 +29,7 @@ struct State {
 }
 
 impl Wire {
-    pub(super) fn new(store: MemoryStore, clock: Arc<ClusterClock>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, clock: Arc<ClusterClock>) -> Self {
         Self { store, clock, state: Arc::default() }
     }
 
@@ -58,7 +57,7 @@ impl Wire {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send(&self, call: &'static str) -> Result<&MemoryStore, Fault> {
+    async fn send(&self, call: &'static str) -> Result<&dyn Store, Fault> {
         let delay = {
             let mut state = self.state();
             state.heard.push((self.clock.time.now(), call));
@@ -70,7 +69,7 @@ impl Wire {
         if self.state().cut {
             return Err(Fault::Unavailable("the wire is cut".to_owned()));
         }
-        Ok(&self.store)
+        Ok(&*self.store)
     }
 }
 

@@ -19,13 +19,18 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
     for view in world.views() {
         in_reverse_order(&view)?;
         for ledger in world.ledgers() {
-            for ix in view.plan().indices() {
-                recorded_is_real(&view, ledger, ix)?;
-            }
-            undone_in_reverse(&view, ledger)?;
+            balanced(&view, ledger)?;
         }
     }
     Ok(())
+}
+
+/// What is recorded of a saga is what its participants did, and they undid it in reverse.
+pub(crate) fn balanced(view: &SagaView, ledger: &Ledger) -> Result<(), String> {
+    for ix in view.plan().indices() {
+        recorded_is_real(view, ledger, ix)?;
+    }
+    undone_in_reverse(view, ledger)
 }
 
 fn at_most_one_effect(ledger: &Ledger) -> Result<(), String> {
@@ -72,8 +77,12 @@ fn events(view: &SagaView) -> impl Iterator<Item = &JournalEvent> {
 
 /// A person's word is not the participant's.
 fn settled_by_person(view: &SagaView, step: &str) -> bool {
-    events(view)
-        .any(|event| matches!(event, JournalEvent::AcceptedByPerson { action, .. } if *action.step == *step))
+    events(view).any(|event| match event {
+        JournalEvent::AcceptedByPerson { action, .. } | JournalEvent::FoundByPerson { action, .. } => {
+            *action.step == *step
+        }
+        _ => false,
+    })
 }
 
 fn recorded_is_real(view: &SagaView, ledger: &Ledger, ix: StepIx) -> Result<(), String> {

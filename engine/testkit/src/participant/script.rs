@@ -23,6 +23,8 @@ pub enum CallPlan<R> {
     LoseRequest,
     /// Nobody answers, and it takes effect so much later, if it still may.
     ApplyLate(Duration),
+    /// It arrives and is answered, and a copy of it arrives so much later.
+    Twice(Duration),
     /// It takes effect in part.
     Partial,
     /// The participant takes it, and takes effect later.
@@ -58,6 +60,8 @@ pub enum UndoPlan {
     LoseRequest,
     /// Nobody answers, and it undoes so much later.
     ApplyLate(Duration),
+    /// It arrives and is answered, and a copy of it arrives so much later.
+    Twice(Duration),
     /// The participant takes it, and undoes later.
     Accept(Acceptance),
 }
@@ -88,6 +92,8 @@ pub struct Script<P>(Arc<Mutex<Lines<P>>>);
 struct Lines<P> {
     calls: u32,
     by_key: BTreeMap<String, VecDeque<P>>,
+    /// What was planned for business keys and happened.
+    happened: Vec<P>,
     by_number: BTreeMap<u32, P>,
     next: VecDeque<P>,
     always: Option<P>,
@@ -104,6 +110,7 @@ impl<P: Clone> Script<P> {
         let lines = Lines {
             calls: 0,
             by_key: BTreeMap::new(),
+            happened: Vec::new(),
             by_number: BTreeMap::new(),
             next: VecDeque::new(),
             always: None,
@@ -149,11 +156,17 @@ impl<P: Clone> Script<P> {
         self.lines().calls
     }
 
+    /// What was planned for business keys and happened.
+    pub(crate) fn happened(&self) -> Vec<P> {
+        self.lines().happened.clone()
+    }
+
     pub(super) fn take(&self, key: &str) -> Option<P> {
         let mut lines = self.lines();
         lines.calls += 1;
         let number = lines.calls;
         let by_key = lines.by_key.get_mut(key).and_then(VecDeque::pop_front);
+        lines.happened.extend(by_key.clone());
         let planned = by_key.or_else(|| lines.by_number.remove(&number));
         planned.or_else(|| lines.next.pop_front()).or_else(|| lines.always.clone())
     }

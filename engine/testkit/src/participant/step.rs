@@ -3,16 +3,17 @@
 use std::marker::PhantomData;
 
 use amends::authoring::{
-    ByOperator, Compensate, CompensationError, Contract, Finding, Forward, NoEffect, Payload, QueryError,
-    Reconcile, ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
+    ByOperator, Compensate, CompensationError, Contract, Finding, Forward, InDoubt, NoEffect, Payload,
+    QueryError, Reconcile, ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
 };
 
 use super::Participant;
 
 /// A step that calls a [`Participant`] and does nothing else: a saga to try laws on, without writing structs.
 ///
-/// `S` and `U` are how its unknown outcomes are settled, its own and its compensation's.
-pub struct ParticipantStep<S, U, I, O, R> {
+/// `S` and `U` are how its unknown outcomes are settled, its own and its compensation's; `FENCE`, whether its
+/// compensation settles what stays in doubt after a turn.
+pub struct ParticipantStep<S, U, I, O, R, const FENCE: bool = false> {
     participant: Participant<I, O, R>,
     contract: Contract,
     of: PhantomData<fn() -> (S, U)>,
@@ -30,16 +31,22 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
     }
 }
 
-impl<S, U, I, O, R> ParticipantStep<S, U, I, O, R> {
+impl<S, U, I, O, R, const FENCE: bool> ParticipantStep<S, U, I, O, R, FENCE> {
     /// What the participant promises.
     #[must_use]
     pub fn contract(mut self, contract: Contract) -> Self {
         self.contract = contract;
         self
     }
+
+    /// The same step, whose compensation settles what stays in doubt after a turn: the participant keeps a barrier.
+    #[must_use]
+    pub fn fencing(self) -> ParticipantStep<S, U, I, O, R, true> {
+        ParticipantStep { participant: self.participant, contract: self.contract, of: PhantomData }
+    }
 }
 
-impl<S, U, I, O, R> Step for ParticipantStep<S, U, I, O, R>
+impl<S, U, I, O, R, const FENCE: bool> Step for ParticipantStep<S, U, I, O, R, FENCE>
 where
     S: 'static,
     U: 'static,
@@ -61,7 +68,7 @@ where
     }
 }
 
-impl<S, U, I, O, R> Compensate for ParticipantStep<S, U, I, O, R>
+impl<S, U, I, O, R, const FENCE: bool> Compensate for ParticipantStep<S, U, I, O, R, FENCE>
 where
     S: 'static,
     U: 'static,
@@ -70,6 +77,8 @@ where
     R: Payload + Clone,
 {
     type UndoSettle = U;
+
+    const IN_DOUBT: InDoubt = if FENCE { InDoubt::Fence } else { InDoubt::Wait };
 
     async fn compensate(
         &self,
@@ -81,7 +90,7 @@ where
     }
 }
 
-impl<S, U, I, O, R> Reconcile for ParticipantStep<S, U, I, O, R>
+impl<S, U, I, O, R, const FENCE: bool> Reconcile for ParticipantStep<S, U, I, O, R, FENCE>
 where
     S: 'static,
     U: 'static,
@@ -94,7 +103,7 @@ where
     }
 }
 
-impl<S, U, I, O, R> ReconcileCompensation for ParticipantStep<S, U, I, O, R>
+impl<S, U, I, O, R, const FENCE: bool> ReconcileCompensation for ParticipantStep<S, U, I, O, R, FENCE>
 where
     S: 'static,
     U: 'static,

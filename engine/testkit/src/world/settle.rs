@@ -83,7 +83,7 @@ impl World {
 
 /// What will happen to a saga by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub(crate) enum Standing {
     /// Something is under way, or due at some time.
     Moving,
     /// Nothing: it has ended, or a person has to move it.
@@ -92,7 +92,7 @@ enum Standing {
     Limbo,
 }
 
-fn standing(view: &SagaView) -> Standing {
+pub(crate) fn standing(view: &SagaView) -> Standing {
     let asked = agenda(view.plan(), view.state(), view.state().at);
     let under_way = |wait: &Wait| matches!(wait, Wait::Attempt { .. } | Wait::Querying { .. });
     let to_do = asked.tasks.iter().any(|task| !matches!(task, Task::Stop { .. }));

@@ -1,0 +1,49 @@
+//! The simulator: whole engines on one store, their participants, callers and people, in one thread, in virtual
+//! time, from one seed.
+//!
+//! A run draws workflows, starts sagas on several nodes, and lets a random part of all kinds of faults strike
+//! ([`Trouble`]). Every transition that the store takes goes through a [`Checker`](checkers::Checker) for each
+//! invariant. Then the faults stop, and everything must settle or stand on a desk. A failure is shrunk to the
+//! shortest history that still fails ([`shrink`]).
+//!
+//! *Guarantees*: the same [`Setup`] gives the same history to the last byte.
+//!
+//! *Not simulated*: threads, real databases and networks, messages through a broker, the death of the machine that
+//! a participant runs on. Participants keep their barrier; queries and replies may lie about single sagas, which are
+//! then left out of the comparison with the ledgers.
+//!
+//! *Known*: a node that loads a journal from a clock that was ahead goes on at that time, with all of its sagas, so
+//! their settle windows end earlier by as much. In runs with such clocks the ledgers are therefore held against "at
+//! most one effect" only; ARCHITECTURE.md says more.
+//!
+//! In reading order: [`Setup`] and [`Trouble`] say what a run is made of, `shapes` draws workflows, `mishaps` and
+//! `schedule` plan what goes wrong, `store` is the connection that fails, `history` folds what was committed,
+//! [`checkers`] judge it, `run` plays it.
+
+mod mishaps;
+mod schedule;
+mod setup;
+mod shapes;
+mod trouble;
+
+mod history;
+mod store;
+
+pub mod checkers;
+/// The observer of the core's tests, and the only one: here it watches committed journals.
+#[path = "../../core/tests/it/invariants.rs"]
+mod invariants;
+
+mod nodes;
+mod people;
+mod run;
+mod shrink;
+mod summary;
+
+pub use history::{Told, Transitioned};
+pub use run::Simulation;
+pub use setup::Setup;
+pub use shrink::{Shrunk, shrink};
+pub use store::{Accepted, FaultyStore, Occupied};
+pub use summary::{Failure, Run, Summary, Violation};
+pub use trouble::{Trouble, UnknownTrouble};

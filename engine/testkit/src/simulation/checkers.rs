@@ -1,0 +1,100 @@
+//! The invariants of ARCHITECTURE.md, each by a checker of its own that watches what happens.
+//!
+//! I1 to I5 are told from a journal, by the same observer that holds every test of the core against them. I9 is
+//! not here yet: permits of lanes are nowhere in the journal, and the runtime's own tests count them.
+
+mod desks;
+mod facts;
+mod fencing;
+mod fold;
+mod keys;
+mod ledgers;
+mod limbo;
+mod liveness;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use amends::ports::{Loaded, SagaRow, WorkItemRow};
+use amends_core::{Incarnation, SagaId, Timestamp};
+
+pub use desks::Desks;
+pub use facts::Facts;
+pub use fencing::Fencing;
+pub use fold::Fold;
+pub use keys::Keys;
+pub use ledgers::Ledgers;
+pub use limbo::Limbo;
+pub use liveness::Liveness;
+
+use super::history::{Told, Transitioned};
+use super::store::Accepted;
+
+/// Watches one invariant.
+pub trait Checker {
+    /// Which one: `I1` to `I13`.
+    fn invariant(&self) -> &'static str;
+
+    /// Sees what happened next.
+    ///
+    /// # Errors
+    /// When that breaks the invariant: how.
+    fn observe(&mut self, step: &Step<'_>) -> Result<(), String>;
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// The store took a journal row, for the first time or again.
+    Accepted(&'a Accepted),
+    /// The store took a row that no machine can have written there.
+    Impossible(SagaId, &'a str),
+    /// A saga moved.
+    Transitioned(&'a Transitioned<'a>),
+    /// An incarnation was dismissed, or left.
+    Ended(Incarnation),
+    /// Somebody who started a saga was answered.
+    Answered(&'a Answered),
+    /// Time has passed, and nothing can go on at this moment.
+    Passed(&'a Moment<'a>),
+    /// Faults are long over.
+    Settled(&'a Moment<'a>, &'a End),
+}
+
+/// The answer to a start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Of which workflow.
+    pub workflow: String,
+    /// Under which key.
+    pub key: String,
+    /// With which input, as JSON text.
+    pub input: String,
+    /// The saga that it is; none: the key stands for another input.
+    pub saga: Option<SagaId>,
+}
+
+/// Everything at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// When.
+    pub now: Timestamp,
+    /// Every saga, as far as its journal goes.
+    pub sagas: &'a BTreeMap<SagaId, Told>,
+    /// Every saga, as its row stands in the store.
+    pub rows: &'a [SagaRow],
+    /// Sagas with mail that nobody has read.
+    pub unread: &'a BTreeSet<SagaId>,
+}
+
+/// What stands in the store at the end, and what has not come to one.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Every saga with its journal.
+    pub stored: Vec<Loaded>,
+    /// Every desk entry.
+    pub items: Vec<(SagaId, WorkItemRow)>,
+    /// Sagas that neither settled nor stand on a desk.
+    pub unsettled: Vec<SagaId>,
+    /// Starts that nobody answered.
+    pub unanswered: usize,
+}

@@ -1,0 +1,22 @@
+//! I12: once faults are over, everything comes to an end or to a desk.
+
+use super::{Checker, Step};
+
+/// Nothing is unsettled, and no start unanswered, a bounded time after the last fault.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Liveness;
+
+impl Checker for Liveness {
+    fn invariant(&self) -> &'static str {
+        "I12"
+    }
+
+    fn observe(&mut self, step: &Step<'_>) -> Result<(), String> {
+        let Step::Settled(_, end) = step else { return Ok(()) };
+        match (end.unsettled.first(), end.unanswered) {
+            (Some(first), _) => Err(format!("{} sagas have not settled, {first} first", end.unsettled.len())),
+            (None, unanswered @ 1..) => Err(format!("{unanswered} starts were never answered")),
+            (None, 0) => Ok(()),
+        }
+    }
+}

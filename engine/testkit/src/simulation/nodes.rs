@@ -1,0 +1,148 @@
+//! The places of a simulation: at each of them one node at a time, which is replaced when it is gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::authoring::Definition;
+use amends::ports::Store;
+use amends::{Engine, Limits};
+use amends_core::Timestamp;
+use fastrand::Rng;
+use tokio::task::JoinHandle;
+
+use super::setup::{Setup, span};
+use super::store::FaultyStore;
+use super::trouble::Trouble;
+use crate::cluster::{Cluster, NodeId};
+
+/// How long a node that shuts down waits for what runs.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) struct Nodes {
+    cluster: Cluster,
+    store: FaultyStore,
+    places: Vec<Option<NodeId>>,
+    skew: Option<(f64, Rng)>,
+    /// How many nodes began with a clock that is ahead.
+    skewed: u64,
+}
+
+impl Nodes {
+    pub(super) fn new(setup: &Setup, behind: Arc<dyn Store>) -> Self {
+        let mut store = None;
+        let mut cluster = Cluster::on(setup.seed, |clock| {
+            let faulty = FaultyStore::of(setup, behind, clock);
+            store = Some(faulty.clone());
+            Arc::new(faulty)
+        });
+        let mut chance = setup.chance("limits", 0);
+        cluster.limits(Limits {
+            max_active: chance.usize(8..=64),
+            release_after: span(&mut chance, 1_000, 60_000),
+            ..Limits::default()
+        });
+        let skew = setup.rate(Trouble::ClockSkew).map(|rate| (rate, setup.chance("skew", 0)));
+        let store = store.expect("the cluster was given a store");
+        Self { cluster, store, places: vec![None; setup.nodes as usize], skew, skewed: 0 }
+    }
+
+    pub(super) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    pub(super) fn store(&self) -> &FaultyStore {
+        &self.store
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.cluster.now()
+    }
+
+    pub(super) fn skewed(&self) -> u64 {
+        self.skewed
+    }
+
+    /// Lets every node do what it can do, and time pass to the next thing that is due, at most until then.
+    pub(super) fn run_once(&mut self, until: Timestamp) -> bool {
+        self.cluster.run_once(until)
+    }
+
+    /// A node takes a free place; whoever starts a process sees to it that the store is there.
+    pub(super) fn join(&mut self, place: usize, workflows: &[&Definition]) {
+        if self.places[place].is_some() {
+            return;
+        }
+        let ahead = self.ahead();
+        let node = self.store.calmly(|| self.cluster.join_ahead(workflows, ahead));
+        self.places[place] = Some(node);
+    }
+
+    fn ahead(&mut self) -> Duration {
+        let Some((rate, chance)) = &mut self.skew else { return Duration::ZERO };
+        if chance.f64() >= *rate {
+            return Duration::ZERO;
+        }
+        self.skewed += 1;
+        match chance.u8(0..4) {
+            0 | 1 => span(chance, 1, 2_000),
+            2 => span(chance, 2_000, 90_000),
+            _ => Duration::from_secs(3_600),
+        }
+    }
+
+    pub(super) fn kill(&mut self, place: usize) {
+        if let Some(node) = self.places[place].take() {
+            self.cluster.kill(node);
+        }
+    }
+
+    /// The node begins to shut down; it is gone when somebody kills it, a little later than this takes.
+    pub(super) fn drain(&self, place: usize) {
+        self.ask(place, |engine| async move { drop(engine.shutdown(GRACE).await) });
+    }
+
+    /// The node of this place, or all.
+    pub(super) fn freeze(&mut self, place: Option<usize>, freeze: bool) {
+        let all = place.map_or(0..self.places.len(), |place| place..place + 1);
+        for node in self.places[all].iter().flatten() {
+            if freeze { self.cluster.freeze(*node) } else { self.cluster.wake(*node) }
+        }
+    }
+
+    pub(super) fn cut(&self, place: usize, cut: bool) {
+        if let Some(node) = self.places[place] {
+            self.cluster.wire(node).cut(cut);
+        }
+    }
+
+    /// Asks the node of this place, or the next one that lives. None if nobody does.
+    pub(super) fn ask<T, F>(&self, place: usize, something: impl FnOnce(Engine) -> F) -> Option<JoinHandle<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let places = self.places.len();
+        let node = (0..places).find_map(|further| self.places[(place + further) % places])?;
+        self.cluster.begin(node, something)
+    }
+
+    /// Kills who died at a commit, or whose engine has stopped, and says where.
+    pub(super) fn bury(&mut self) -> Vec<usize> {
+        let died = self.store.take_died();
+        let is_gone = |node: NodeId| {
+            self.cluster.stopped(node).is_some() || died.contains(&self.cluster.incarnation(node))
+        };
+        let gone = (0..self.places.len()).filter(|place| self.places[*place].is_some_and(is_gone));
+        let gone: Vec<usize> = gone.collect();
+        gone.iter().for_each(|place| self.kill(*place));
+        gone
+    }
+
+    /// Nothing fails any more, and nobody stands still.
+    pub(super) fn heal(&mut self) {
+        self.store.heal();
+        self.skew = None;
+        self.freeze(None, false);
+        (0..self.places.len()).for_each(|place| self.cut(place, false));
+    }
+}

@@ -1,0 +1,473 @@
+//! One run: the schedule played, everything that the store takes shown to every checker, and the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::engine::SagaStartError;
+use amends::memory::MemoryStore;
+use amends::ports::{Fault, Loaded, SagaFilter, SagaRow, Store};
+use amends::{SagaView, StartOptions};
+use amends_core::{Json, SagaId, Timestamp};
+use futures_util::FutureExt as _;
+use tokio::task::JoinHandle;
+
+use super::checkers::{
+    Answered, Checker, Desks, End, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness, Moment, Step,
+};
+use super::history::{Entered, History, Transitioned};
+use super::nodes::Nodes;
+use super::schedule::{self, Act};
+use super::setup::Setup;
+use super::shapes::{self, Shape, WORKFLOWS};
+use super::store::{Accepted, Noted};
+use super::summary::{Failure, Run, Summary, Violation};
+use super::trouble::Trouble;
+use super::{mishaps, people};
+use crate::world::settle::{Standing, standing};
+
+/// How long everything may take to settle once the faults are over: a few step deadlines one after the other.
+const SETTLED_WITHIN: Duration = Duration::from_secs(2 * 3_600);
+
+/// A process that ended is started again after so long.
+const RESTARTED_AFTER: Duration = Duration::from_secs(2);
+
+/// How often rows, answers and the living are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A simulation that has not run.
+pub struct Simulation {
+    setup: Setup,
+    behind: Arc<dyn Store>,
+    barriers: bool,
+}
+
+impl Simulation {
+    /// As the setup says, on a store in memory, with participants that keep their barrier.
+    pub fn new(setup: Setup) -> Self {
+        Self { setup, behind: Arc::new(MemoryStore::shared()), barriers: true }
+    }
+
+    /// On another store, behind the same failing connection.
+    #[must_use]
+    pub fn on_store(mut self, behind: Arc<dyn Store>) -> Self {
+        self.behind = behind;
+        self
+    }
+
+    /// With participants that keep no barrier: every call takes effect.
+    #[must_use]
+    pub fn without_barriers(mut self) -> Self {
+        self.barriers = false;
+        self
+    }
+
+    /// Plays it.
+    ///
+    /// # Errors
+    /// When an invariant is broken: which one, how, and what led to it.
+    pub fn run(self) -> Result<Run, Box<Failure>> {
+        let mut playing = Playing::begin(self);
+        match playing.play() {
+            Ok(()) => Ok(playing.told()),
+            Err(violation) => Err(Box::new(playing.failed(violation))),
+        }
+    }
+}
+
+/// A start that was not answered yet.
+struct Start {
+    saga: u32,
+    input: u32,
+    place: usize,
+    answer: JoinHandle<Result<SagaId, SagaStartError>>,
+}
+
+struct Playing {
+    setup: Setup,
+    begun: Timestamp,
+    nodes: Nodes,
+    /// Per workflow, its versions.
+    shapes: Vec<Vec<Shape>>,
+    versions: usize,
+    /// What is to be done, in order.
+    due: BTreeMap<(Timestamp, u64), Act>,
+    planned: u64,
+    starts: Vec<Start>,
+    look_at: Timestamp,
+    history: History,
+    checkers: Vec<Box<dyn Checker>>,
+    struck: BTreeMap<Trouble, u64>,
+    /// The saga that was looked at last: the one that a violation speaks of.
+    of: Option<SagaId>,
+}
+
+impl Playing {
+    fn begin(Simulation { setup, behind, barriers }: Simulation) -> Self {
+        let nodes = Nodes::new(&setup, behind);
+        let (ledger, begun) = (nodes.cluster().ledger(), nodes.now());
+        let mut history = History::beginning_at(begun);
+        let versions =
+            |workflow| [1, 2].map(|version| shapes::draw(&setup, &ledger, barriers, workflow, version));
+        let shapes: Vec<Vec<Shape>> =
+            (0..WORKFLOWS.len()).map(|workflow| versions(workflow).into_iter().collect()).collect();
+        shapes.iter().flatten().for_each(|shape| history.know(&shape.definition.plan));
+        let mut lied_about = BTreeSet::new();
+        for saga in 0..setup.sagas {
+            let (_, key) = schedule::name(saga);
+            for shape in &shapes[saga as usize % WORKFLOWS.len()] {
+                if mishaps::plan(&setup, saga, &key, shape) {
+                    lied_about.insert(key.clone());
+                }
+            }
+        }
+        let planned = schedule::draw(&setup);
+        for (_, _, act) in &planned {
+            if let Act::Reply { saga, .. } = act {
+                lied_about.insert(schedule::name(*saga).1);
+            }
+        }
+        let mut checkers: Vec<Box<dyn Checker>> = vec![
+            Box::new(Fencing::default()),
+            Box::new(Fold::default()),
+            Box::new(Keys::default()),
+            Box::new(Ledgers::new(ledger, lied_about, setup.rate(Trouble::ClockSkew).is_none())),
+            Box::new(Desks),
+            Box::new(Limbo),
+            Box::new(Liveness),
+        ];
+        checkers.extend(Facts::ALL.map(|facts| Box::new(facts) as Box<dyn Checker>));
+        let mut playing = Self {
+            begun,
+            nodes,
+            shapes,
+            versions: 1,
+            due: BTreeMap::new(),
+            planned: 0,
+            starts: Vec::new(),
+            look_at: begun,
+            history,
+            checkers,
+            struck: BTreeMap::new(),
+            of: None,
+            setup,
+        };
+        for (at, trouble, act) in planned {
+            let is_strike = !matches!(
+                act,
+                Act::Join { .. }
+                    | Act::Wake { .. }
+                    | Act::Mend { .. }
+                    | Act::Unpause { .. }
+                    | Act::Outage { begins: false }
+            );
+            if let Some(trouble) = trouble.filter(|_| is_strike) {
+                *playing.struck.entry(trouble).or_default() += 1;
+            }
+            playing.plan(begun + at, act);
+        }
+        playing
+    }
+
+    fn plan(&mut self, at: Timestamp, act: Act) {
+        self.planned += 1;
+        self.due.insert((at, self.planned), act);
+    }
+
+    fn play(&mut self) -> Result<(), Violation> {
+        for place in 0..self.setup.nodes as usize {
+            self.join(place);
+        }
+        let faults_end = self.begun + self.setup.length();
+        self.play_until(faults_end)?;
+        self.nodes.heal();
+        self.shapes.iter().flatten().for_each(mishaps::heal);
+        self.due.retain(|_, act| matches!(act, Act::Start { .. } | Act::Join { .. }));
+        self.unpause_everything(faults_end + 2 * RESTARTED_AFTER);
+        for place in 0..self.setup.nodes as usize {
+            self.plan(faults_end + RESTARTED_AFTER, Act::Join { place });
+        }
+        self.history.say(faults_end, format_args!("the faults are over"));
+        let until = faults_end + SETTLED_WITHIN;
+        while self.nodes.now() < until && !self.has_settled() {
+            self.play_until(self.nodes.now() + 5 * LOOK_EVERY)?;
+        }
+        self.end()
+    }
+
+    /// Whatever a person paused, a person lets go on: several times, because an answer may be still on its way.
+    fn unpause_everything(&mut self, from: Timestamp) {
+        for saga in 0..self.setup.sagas {
+            for later in [0, 60, 120] {
+                self.plan(from + Duration::from_secs(later), Act::Unpause { saga, place: 0 });
+            }
+        }
+    }
+
+    fn play_until(&mut self, until: Timestamp) -> Result<(), Violation> {
+        loop {
+            let next = self.due.first_key_value().map_or(until, |((at, _), _)| (*at).min(until));
+            while self.nodes.now() < next {
+                self.nodes.run_once(next.min(self.look_at));
+                self.look()?;
+            }
+            match self.due.first_entry().filter(|due| due.key().0 <= until) {
+                Some(due) => {
+                    let act = due.remove();
+                    self.perform(act);
+                }
+                None if self.nodes.now() >= until => return Ok(()),
+                None => {}
+            }
+        }
+    }
+
+    fn perform(&mut self, act: Act) {
+        let now = self.nodes.now();
+        self.history.say(now, format_args!("{act:?}"));
+        match act {
+            Act::Start { saga, input, place } => self.start(saga, input, place),
+            Act::Join { place } => self.join(place),
+            Act::Kill { place } => self.nodes.kill(place),
+            Act::Freeze { place } => self.nodes.freeze(place, true),
+            Act::Wake { place } => self.nodes.freeze(place, false),
+            Act::Cut { place } => self.nodes.cut(place, true),
+            Act::Mend { place } => self.nodes.cut(place, false),
+            Act::Drain { place } => self.nodes.drain(place),
+            Act::Deploy => {
+                self.versions = 2;
+                for (later, act) in [Act::Drain { place: 0 }, Act::Kill { place: 0 }, Act::Join { place: 0 }]
+                    .into_iter()
+                    .zip([0, 6, 7])
+                    .map(|(act, later)| (Duration::from_secs(later), act))
+                {
+                    self.plan(now + later, act);
+                }
+            }
+            Act::Outage { begins } => self.nodes.store().outage(begins),
+            Act::Cancel { saga, place } => people::cancel(&self.nodes, saga, place, self.planned),
+            Act::Decide { draw, place } => people::decide(&self.nodes, draw, place, self.planned),
+            Act::Pause { saga, place } => people::pause(&self.nodes, saga, place, self.planned),
+            Act::Unpause { saga, place } => people::unpause(&self.nodes, saga, place, self.planned),
+            Act::Reply { saga, draw, place } => people::reply(&self.nodes, saga, draw, place),
+        }
+        self.planned += 1;
+    }
+
+    fn join(&mut self, place: usize) {
+        let definitions = self.shapes.iter().flat_map(|versions| &versions[..self.versions]);
+        let definitions: Vec<_> = definitions.map(|shape| &shape.definition).collect();
+        self.nodes.join(place, &definitions);
+    }
+
+    fn start(&mut self, saga: u32, input: u32, place: usize) {
+        let asked = self.nodes.ask(place, |engine| async move {
+            let (workflow, key) = schedule::name(saga);
+            let input = Json::encode(&input).expect("a number is JSON");
+            engine.start_json(workflow, &key, input, StartOptions::default()).await.map(|handle| handle.id())
+        });
+        match asked {
+            Some(answer) => self.starts.push(Start { saga, input, place, answer }),
+            None => self.plan(self.nodes.now() + LOOK_EVERY, Act::Start { saga, input, place }),
+        }
+    }
+
+    /// Shows the checkers what happened, and looks after who is gone.
+    fn look(&mut self) -> Result<(), Violation> {
+        self.nodes.store().haunt();
+        for noted in self.nodes.store().take_noted() {
+            match noted {
+                Noted::Accepted(accepted) => self.accepted(&accepted)?,
+                Noted::Ended(incarnation) => self.show(&Step::Ended(incarnation))?,
+            }
+        }
+        let now = self.nodes.now();
+        for place in self.nodes.bury() {
+            self.history.say(now, format_args!("the node of place {place} is gone"));
+            self.plan(now + RESTARTED_AFTER, Act::Join { place });
+        }
+        self.answered()?;
+        if now >= self.look_at {
+            self.look_at = now + LOOK_EVERY;
+            self.passed()?;
+        }
+        Ok(())
+    }
+
+    fn accepted(&mut self, accepted: &Accepted) -> Result<(), Violation> {
+        self.of = Some(accepted.saga);
+        self.show(&Step::Accepted(accepted))?;
+        match self.history.enter(accepted) {
+            Entered::Again => Ok(()),
+            Entered::Impossible(reason) => self.show(&Step::Impossible(accepted.saga, &reason)),
+            Entered::Moved { before } => {
+                let told = self.history.told(accepted.saga).expect("it moved").clone();
+                let transitioned = Transitioned::of(&told, &before, accepted.at, &accepted.items);
+                self.show(&Step::Transitioned(&transitioned))
+            }
+        }
+    }
+
+    fn show(&mut self, step: &Step<'_>) -> Result<(), Violation> {
+        let at = self.nodes.now();
+        for checker in &mut self.checkers {
+            let invariant = checker.invariant();
+            checker.observe(step).map_err(|reason| Violation { invariant, at, reason })?;
+        }
+        Ok(())
+    }
+
+    /// Starts that were answered. One whose engine stopped or died is made again, as a careful caller does.
+    fn answered(&mut self) -> Result<(), Violation> {
+        let (answered, waiting): (Vec<Start>, Vec<Start>) =
+            std::mem::take(&mut self.starts).into_iter().partition(|start| start.answer.is_finished());
+        self.starts = waiting;
+        for Start { saga, input, place, answer } in answered {
+            let answer = answer.now_or_never().expect("it is finished");
+            let told = match answer {
+                Ok(Ok(told)) => Some(told),
+                Ok(Err(SagaStartError::Conflict { .. })) => None,
+                Ok(Err(SagaStartError::Stopped | SagaStartError::UnknownDefinition(_))) | Err(_) => {
+                    let at = self.nodes.now() + LOOK_EVERY;
+                    self.plan(at, Act::Start { saga, input, place: place + 1 });
+                    continue;
+                }
+                Ok(Err(error)) => {
+                    let reason = format!("a start failed: {error}");
+                    return Err(Violation { invariant: "I10", at: self.nodes.now(), reason });
+                }
+            };
+            let (workflow, key) = schedule::name(saga);
+            let answered =
+                Answered { workflow: workflow.to_owned(), key, input: input.to_string(), saga: told };
+            self.of = told;
+            self.show(&Step::Answered(&answered))?;
+        }
+        Ok(())
+    }
+
+    fn passed(&mut self) -> Result<(), Violation> {
+        let rows = self.rows();
+        let nobody = |row: &&SagaRow| row.owner.is_none() && row.wake_at.is_none() && row.ended_at.is_none();
+        let unread = rows.iter().filter(nobody).map(|row| row.id).filter(|saga| self.has_mail(*saga));
+        let unread: BTreeSet<SagaId> = unread.collect();
+        self.moment(&rows, &unread, None)
+    }
+
+    fn moment(
+        &mut self,
+        rows: &[SagaRow],
+        unread: &BTreeSet<SagaId>,
+        end: Option<&End>,
+    ) -> Result<(), Violation> {
+        let at = self.nodes.now();
+        let moment = Moment { now: at, sagas: self.history.sagas(), rows, unread };
+        let step = end.map_or(Step::Passed(&moment), |end| Step::Settled(&moment, end));
+        for checker in &mut self.checkers {
+            let invariant = checker.invariant();
+            checker.observe(&step).map_err(|reason| Violation { invariant, at, reason })?;
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> Vec<SagaRow> {
+        let (store, mut rows) = (self.nodes.store().inner(), Vec::<SagaRow>::new());
+        loop {
+            let filter =
+                SagaFilter { after: rows.last().map(|row| row.id), limit: 1_000, ..SagaFilter::default() };
+            let page = at_once(store.list(&filter));
+            if page.is_empty() {
+                return rows;
+            }
+            rows.extend(page);
+        }
+    }
+
+    fn has_mail(&self, saga: SagaId) -> bool {
+        let mail = at_once(self.nodes.store().inner().mail_of(saga, u32::MAX));
+        mail.iter().any(|mail| mail.consumed_seq.is_none())
+    }
+
+    fn stored(&self) -> Vec<Loaded> {
+        let sagas: Vec<SagaId> = self.rows().iter().map(|row| row.id).collect();
+        at_once(self.nodes.store().inner().load(&sagas))
+    }
+
+    /// Sagas that something still moves, or nobody.
+    fn unsettled(&self) -> Vec<SagaId> {
+        let now = self.nodes.now();
+        let moves = |loaded: &Loaded| {
+            let told = self.history.told(loaded.row.id)?;
+            if told.state.phase.is_ended() && told.state.open_actions(&told.plan) == 0 {
+                return None;
+            }
+            let view = SagaView::new(told.plan.clone(), loaded, now).ok()?;
+            (standing(&view) != Standing::Settled).then_some(loaded.row.id)
+        };
+        self.stored().iter().filter_map(moves).collect()
+    }
+
+    fn has_settled(&self) -> bool {
+        let starts = self.starts.is_empty() && !self.due.values().any(|act| matches!(act, Act::Start { .. }));
+        starts && self.unsettled().is_empty()
+    }
+
+    fn end(&mut self) -> Result<(), Violation> {
+        let ledger = self.nodes.cluster().ledger();
+        ledger.catch_up_with_everything();
+        let unsettled = self.unsettled();
+        let unanswered =
+            self.starts.len() + self.due.values().filter(|act| matches!(act, Act::Start { .. })).count();
+        let items = at_once(self.nodes.store().inner().desk(u32::MAX));
+        self.of = unsettled.first().copied();
+        let end = End { stored: self.stored(), items, unsettled, unanswered };
+        let rows = self.rows();
+        self.moment(&rows, &BTreeSet::new(), Some(&end))
+    }
+
+    fn told(mut self) -> Run {
+        let now = self.nodes.now();
+        let mut struck = std::mem::take(&mut self.struck);
+        for (trouble, count) in self.nodes.store().struck() {
+            *struck.entry(trouble).or_default() += count;
+        }
+        if self.nodes.skewed() > 0 {
+            struck.insert(Trouble::ClockSkew, self.nodes.skewed());
+        }
+        self.shapes.iter().flatten().for_each(|shape| mishaps::count(shape, &mut struck));
+        let mut outcomes = BTreeMap::<String, u64>::new();
+        let mut saga_time = Duration::ZERO;
+        for told in self.history.sagas().values() {
+            let phase = told.state.phase;
+            let word = if phase.is_ended() { phase.word() } else { "on a desk" };
+            *outcomes.entry(word.to_owned()).or_default() += 1;
+            saga_time += told.state.ended_at.unwrap_or(now).since(told.state.started_at);
+        }
+        let summary = Summary {
+            runs: 1,
+            sagas: self.history.sagas().len() as u64,
+            transitions: self.history.transitions(),
+            outcomes,
+            struck,
+            virtual_time: now.since(self.begun),
+            saga_time,
+        };
+        Run { summary, history: self.history.into_text() }
+    }
+
+    fn failed(self, violation: Violation) -> Failure {
+        let loaded = self.of.map(|saga| at_once(self.nodes.store().inner().load(&[saga])));
+        let loaded = loaded.and_then(|mut loaded| loaded.pop());
+        let timeline = loaded.and_then(|loaded| {
+            let told = self.history.told(loaded.row.id)?;
+            Some(SagaView::new(told.plan.clone(), &loaded, self.nodes.now()).ok()?.timeline())
+        });
+        let transitions = self.history.transitions();
+        Failure { setup: self.setup, violation, transitions, timeline, history: self.history.into_text() }
+    }
+}
+
+fn at_once<T>(answer: impl Future<Output = Result<T, Fault>>) -> T {
+    let answer = answer.now_or_never().expect("a store in memory answers at once");
+    answer.expect("a store in memory answers")
+}

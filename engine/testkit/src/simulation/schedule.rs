@@ -1,0 +1,186 @@
+//! When what is done: starts, and the faults of nodes, the store and people, drawn before the run.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+use super::setup::{Setup, span};
+use super::shapes::WORKFLOWS;
+use super::trouble::Trouble;
+
+/// What the world does to the system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// A saga is started on the node of this place.
+    Start {
+        saga: u32,
+        input: u32,
+        place: usize,
+    },
+    /// A new node takes a free place.
+    Join {
+        place: usize,
+    },
+    /// The node of this place dies.
+    Kill {
+        place: usize,
+    },
+    /// It stands still; or, all of them do.
+    Freeze {
+        place: Option<usize>,
+    },
+    Wake {
+        place: Option<usize>,
+    },
+    /// Its way to the store is cut.
+    Cut {
+        place: usize,
+    },
+    Mend {
+        place: usize,
+    },
+    /// It shuts down in an orderly way.
+    Drain {
+        place: usize,
+    },
+    /// From now on nodes know the second version too.
+    Deploy,
+    Outage {
+        begins: bool,
+    },
+    /// A person asks something through the node of this place.
+    Cancel {
+        saga: u32,
+        place: usize,
+    },
+    Decide {
+        draw: u32,
+        place: usize,
+    },
+    Pause {
+        saga: u32,
+        place: usize,
+    },
+    Unpause {
+        saga: u32,
+        place: usize,
+    },
+    /// A reply comes for one of its requests.
+    Reply {
+        saga: u32,
+        draw: u32,
+        place: usize,
+    },
+}
+
+/// An act, and when it is due, from the beginning.
+pub(super) type Planned = (Duration, Option<Trouble>, Act);
+
+/// The business key of a saga, and its workflow.
+pub(super) fn name(saga: u32) -> (&'static str, String) {
+    (WORKFLOWS[saga as usize % WORKFLOWS.len()], format!("key-{saga}"))
+}
+
+/// Everything that is planned, in order.
+pub(super) fn draw(setup: &Setup) -> Vec<Planned> {
+    let mut planned = starts(setup);
+    for trouble in setup.troubles() {
+        planned.extend(faults(setup, trouble));
+    }
+    planned.retain(|(at, _, _)| *at < setup.length());
+    planned.sort_by_key(|(at, _, _)| *at);
+    planned
+}
+
+fn starts(setup: &Setup) -> Vec<Planned> {
+    // The whole length, however early this run ends: a saga starts when it starts.
+    let window = u64::from(setup.minutes) * 60_000 * 7 / 10;
+    let mut planned = Vec::new();
+    for saga in 0..setup.sagas {
+        let mut chance = setup.chance("start", u64::from(saga));
+        let (at, input) = (span(&mut chance, 0, window), chance.u32(0..1_000));
+        let place = chance.usize(0..setup.nodes as usize);
+        planned.push((at, None, Act::Start { saga, input, place }));
+        for (trouble, other) in [(Trouble::DuplicateStart, 0), (Trouble::ConflictingStart, 1)] {
+            let mut chance = setup.chance(trouble.word(), u64::from(saga));
+            let Some(rate) = setup.rate(trouble).filter(|rate| chance.f64() < *rate) else { continue };
+            for _ in 0..=u32::from(rate > 0.5) {
+                let later = if chance.bool() { Duration::ZERO } else { span(&mut chance, 0, 60_000) };
+                let place = chance.usize(0..setup.nodes as usize);
+                planned.push((at + later, Some(trouble), Act::Start { saga, input: input + other, place }));
+            }
+        }
+    }
+    planned
+}
+
+/// How often a kind of fault comes per minute, at a rate of 1; none for kinds that are not planned here.
+fn per_minute(trouble: Trouble) -> Option<f64> {
+    Some(match trouble {
+        Trouble::Kill | Trouble::LostWay | Trouble::Freeze => 1.0,
+        Trouble::Drain | Trouble::StoreOutage => 0.5,
+        Trouble::FrozenObservers => 0.2,
+        Trouble::Cancel => 6.0,
+        Trouble::Verbs | Trouble::Replies => 8.0,
+        Trouble::Pause => 2.0,
+        _ => return None,
+    })
+}
+
+fn faults(setup: &Setup, trouble: Trouble) -> Vec<Planned> {
+    let mut chance = setup.chance(trouble.word(), u64::MAX);
+    let length = u64::from(setup.minutes) * 60_000;
+    if trouble == Trouble::Deploy {
+        return vec![(span(&mut chance, 0, length / 2), Some(trouble), Act::Deploy)];
+    }
+    let (Some(per_minute), Some(rate)) = (per_minute(trouble), setup.rate(trouble)) else {
+        return Vec::new();
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
+    let times = (per_minute * rate * f64::from(setup.minutes)).ceil() as u32;
+    let mut planned = Vec::new();
+    for _ in 0..times {
+        let at = span(&mut chance, 0, length);
+        for (later, act) in strike(setup, trouble, &mut chance) {
+            planned.push((at + later, Some(trouble), act));
+        }
+    }
+    planned
+}
+
+/// What happens, and how much later what ends it.
+fn strike(setup: &Setup, trouble: Trouble, chance: &mut Rng) -> Vec<(Duration, Act)> {
+    let place = chance.usize(0..setup.nodes as usize);
+    // Half of them shorter than a lease, half of them longer.
+    let a_while = if chance.bool() { span(chance, 500, 9_000) } else { span(chance, 9_000, 60_000) };
+    let now = Duration::ZERO;
+    match trouble {
+        Trouble::Kill => vec![(now, Act::Kill { place }), (a_while, Act::Join { place })],
+        Trouble::Freeze => {
+            vec![(now, Act::Freeze { place: Some(place) }), (a_while, Act::Wake { place: Some(place) })]
+        }
+        Trouble::FrozenObservers => {
+            vec![(now, Act::Freeze { place: None }), (a_while, Act::Wake { place: None })]
+        }
+        Trouble::LostWay => vec![(now, Act::Cut { place }), (a_while, Act::Mend { place })],
+        Trouble::Drain => vec![
+            (now, Act::Drain { place }),
+            (Duration::from_secs(6), Act::Kill { place }),
+            (Duration::from_secs(6) + a_while, Act::Join { place }),
+        ],
+        Trouble::StoreOutage => {
+            vec![(now, Act::Outage { begins: true }), (a_while, Act::Outage { begins: false })]
+        }
+        Trouble::Cancel => vec![(now, Act::Cancel { saga: chance.u32(0..setup.sagas), place })],
+        Trouble::Verbs => vec![(now, Act::Decide { draw: chance.u32(..), place })],
+        Trouble::Pause => {
+            let saga = chance.u32(0..setup.sagas);
+            vec![(now, Act::Pause { saga, place }), (a_while, Act::Unpause { saga, place })]
+        }
+        Trouble::Replies => {
+            let saga = chance.u32(0..setup.sagas);
+            vec![(now, Act::Reply { saga, draw: chance.u32(..), place })]
+        }
+        _ => Vec::new(),
+    }
+}

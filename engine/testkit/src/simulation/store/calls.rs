@@ -1,0 +1,194 @@
+//! The calls of the ports, each through the connection that fails.
+
+use std::time::Duration;
+
+use amends::ports::{
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
+    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use async_trait::async_trait;
+
+use super::{CLAIMS_STRUCK, Fate, FaultyStore, Ghost, lost};
+use crate::simulation::trouble::Trouble;
+
+#[async_trait]
+impl SagaStore for FaultyStore {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        self.inner.join(incarnation, node, now).await?;
+        self.answer(())
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        let fate = self.state().fate();
+        match fate {
+            Fate::Well => {
+                let verdicts = self.write(incarnation, batch).await?;
+                self.answer(verdicts)
+            }
+            Fate::DiesBefore => {
+                self.die(incarnation).await;
+                Err(lost())
+            }
+            Fate::DiesAfter => {
+                self.write(incarnation, batch).await?;
+                self.die(incarnation).await;
+                Err(lost())
+            }
+            Fate::AnswerLost => {
+                self.write(incarnation, batch).await?;
+                Err(lost())
+            }
+            Fate::Ghost(later) => {
+                let at = self.clock.now() + later;
+                self.state().ghosts.push(Ghost { at, by: incarnation, batch: batch.to_vec() });
+                Err(lost())
+            }
+        }
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        self.arrive(Some(claim.incarnation), true).await?;
+        let taken = self.inner.claim(claim).await?;
+        if !taken.is_empty() && self.state().strikes(Trouble::LostClaim, CLAIMS_STRUCK) {
+            return Err(lost());
+        }
+        self.answer(taken)
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.load(sagas).await
+    }
+
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        self.inner.set_aside(incarnation, saga, reason, now).await?;
+        self.answer(())
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        self.inner.leave(incarnation, now).await?;
+        self.ended(incarnation);
+        self.answer(())
+    }
+}
+
+#[async_trait]
+impl NodeStore for FaultyStore {
+    fn sharing(&self) -> Sharing {
+        self.inner.sharing()
+    }
+
+    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        self.inner.beat(incarnation).await
+    }
+
+    async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.peers().await
+    }
+
+    async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        self.arrive(None, true).await?;
+        let dismissed = self.inner.dismiss(incarnation, seen, now).await?;
+        if dismissed {
+            self.ended(incarnation);
+        }
+        self.answer(dismissed)
+    }
+
+    async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.arrive(None, true).await?;
+        let released = self.inner.release_orphans(now, limit).await?;
+        self.answer(released)
+    }
+
+    async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
+        self.arrive(None, true).await?;
+        let mended = self.inner.mend_clock(now, tolerance, limit).await?;
+        self.answer(mended)
+    }
+
+    async fn mine(
+        &self,
+        incarnation: Incarnation,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaId>, Fault> {
+        self.arrive(Some(incarnation), false).await?;
+        self.inner.mine(incarnation, after, limit).await
+    }
+}
+
+#[async_trait]
+impl SagaQuery for FaultyStore {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for FaultyStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.arrive(None, true).await?;
+        let posted = self.inner.post(mail, open_max).await?;
+        self.answer(posted)
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.arrive(Some(incarnation), false).await?;
+        self.inner.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.mail_of(saga, limit).await
+    }
+}

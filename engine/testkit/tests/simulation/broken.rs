@@ -1,0 +1,280 @@
+//! Stores and participants that are broken on purpose, each caught by the checker of the invariant that it breaks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use amends::memory::MemoryStore;
+use amends::ports::{
+    Claim, Commit, CompensationRow, Fault, ItemChange, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use amends_testkit::simulation::{Failure, Setup, Simulation};
+use async_trait::async_trait;
+
+/// What is broken about a store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Broken {
+    /// It hands sagas out that are owned, and says yes to a second transition at a sequence that is taken.
+    TwoAtOneSequence,
+    /// It takes what a dismissed incarnation writes.
+    NoFence,
+    /// It forgets every desk entry that comes.
+    ForgetsItems,
+    /// It takes a second saga for a key that is taken.
+    TwoOfOneKey,
+    /// It forgets when a saga that was given up is due.
+    ForgetsTimes,
+    /// It gives nobody anything to claim.
+    ClaimsNothing,
+    /// It dates rows back, by an hour, from the third on.
+    DatesBack,
+}
+
+struct BrokenStore {
+    inner: MemoryStore,
+    broken: Broken,
+    /// Has it done wrong?
+    did: Arc<AtomicBool>,
+}
+
+impl BrokenStore {
+    fn wrong<T>(&self, answer: T) -> T {
+        self.did.store(true, Ordering::Relaxed);
+        answer
+    }
+
+    fn change(&self, mut commit: Commit) -> Commit {
+        match self.broken {
+            Broken::ForgetsItems if commit.items.iter().any(|item| matches!(item, ItemChange::Put(_))) => {
+                commit.items.retain(|item| !matches!(item, ItemChange::Put(_)));
+                self.wrong(commit)
+            }
+            Broken::TwoOfOneKey => {
+                if let Some(start) = &mut commit.start {
+                    start.key = format!("{}#{}", start.key, commit.saga).into();
+                }
+                commit
+            }
+            Broken::ForgetsTimes => {
+                let release = commit.change.as_mut().and_then(|change| change.release.as_mut());
+                let forgotten = release.and_then(|release| release.wake_at.take());
+                if forgotten.is_some() { self.wrong(commit) } else { commit }
+            }
+            Broken::DatesBack if commit.journal.seq > 2 => {
+                commit.journal.at = Timestamp(commit.journal.at.0 - 3_600_000_000);
+                self.wrong(commit)
+            }
+            _ => commit,
+        }
+    }
+}
+
+#[async_trait]
+impl SagaStore for BrokenStore {
+    async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault> {
+        self.inner.join(incarnation, node, now).await
+    }
+
+    async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        let batch: Vec<Commit> = batch.iter().cloned().map(|commit| self.change(commit)).collect();
+        let verdicts = match self.inner.commit(incarnation, &batch).await {
+            Err(Fault::Fenced) if self.broken == Broken::NoFence => {
+                return Ok(self.wrong(vec![Verdict::Accepted; batch.len()]));
+            }
+            verdicts => verdicts?,
+        };
+        let taken = |verdict| match verdict {
+            Verdict::Occupied { .. } if self.broken == Broken::TwoAtOneSequence => {
+                self.wrong(Verdict::Accepted)
+            }
+            verdict => verdict,
+        };
+        Ok(verdicts.into_iter().map(taken).collect())
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        if self.broken == Broken::ClaimsNothing {
+            return Ok(self.wrong(Vec::new()));
+        }
+        let mut taken = self.inner.claim(claim).await?;
+        if self.broken == Broken::TwoAtOneSequence {
+            let all = self.inner.list(&SagaFilter { limit: 1_000, ..SagaFilter::default() }).await?;
+            let owned = |row: &&SagaRow| row.owner.is_some_and(|owner| owner != claim.incarnation);
+            taken.extend(all.iter().filter(owned).map(|row| row.id).take(1));
+        }
+        Ok(taken)
+    }
+
+    async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
+        self.inner.load(sagas).await
+    }
+
+    async fn set_aside(
+        &self,
+        incarnation: Incarnation,
+        saga: SagaId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.inner.set_aside(incarnation, saga, reason, now).await
+    }
+
+    async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
+        self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for BrokenStore {
+    fn sharing(&self) -> Sharing {
+        self.inner.sharing()
+    }
+
+    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+        match self.inner.beat(incarnation).await {
+            Err(Fault::Fenced) if self.broken == Broken::NoFence => Ok(0),
+            beat => beat,
+        }
+    }
+
+    async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.inner.peers().await
+    }
+
+    async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        self.inner.dismiss(incarnation, seen, now).await
+    }
+
+    async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.inner.release_orphans(now, limit).await
+    }
+
+    async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
+        self.inner.mend_clock(now, tolerance, limit).await
+    }
+
+    async fn mine(
+        &self,
+        incarnation: Incarnation,
+        after: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<SagaId>, Fault> {
+        self.inner.mine(incarnation, after, limit).await
+    }
+}
+
+#[async_trait]
+impl SagaQuery for BrokenStore {
+    async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        self.inner.find(workflow, key).await
+    }
+
+    async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
+        self.inner.read(saga).await
+    }
+
+    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+        self.inner.list(filter).await
+    }
+
+    async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
+        self.inner.desk(limit).await
+    }
+
+    async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
+        self.inner.compensations(saga).await
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, Fault> {
+        self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl SagaMail for BrokenStore {
+    async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.inner.post(mail, open_max).await
+    }
+
+    async fn unread(
+        &self,
+        incarnation: Incarnation,
+        only: Option<SagaId>,
+        limit: u32,
+    ) -> Result<Vec<Mail>, Fault> {
+        self.inner.unread(incarnation, only, limit).await
+    }
+
+    async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
+        self.inner.mail(saga, key).await
+    }
+
+    async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
+        self.inner.mail_of(saga, limit).await
+    }
+}
+
+/// Plays seeds until one fails, which must not take many.
+#[track_caller]
+fn first_failure(
+    run: impl Fn(Setup) -> Result<amends_testkit::simulation::Run, Box<Failure>>,
+) -> Box<Failure> {
+    let failure = (1..=40).find_map(|seed| run(Setup { minutes: 5, ..Setup::seeded(seed) }).err());
+    failure.expect("what is broken is caught within forty seeds")
+}
+
+/// A store that is broken so is caught by the checker of this invariant, once it has done wrong.
+#[track_caller]
+fn is_caught(broken: Broken, by: &str) {
+    let did = Arc::new(AtomicBool::new(broken == Broken::TwoOfOneKey));
+    let failure = first_failure(|setup| {
+        let store = BrokenStore { inner: MemoryStore::shared(), broken, did: did.clone() };
+        Simulation::new(setup).on_store(Arc::new(store)).run()
+    });
+    assert!(did.load(Ordering::Relaxed), "it did no wrong: {failure}");
+    assert_eq!(failure.violation.invariant, by, "{failure}");
+}
+
+#[test]
+fn a_store_that_dates_rows_back_is_caught() {
+    is_caught(Broken::DatesBack, "I6");
+}
+
+#[test]
+fn a_store_that_forgets_when_sagas_are_due_is_caught() {
+    is_caught(Broken::ForgetsTimes, "I7");
+}
+
+#[test]
+fn a_store_that_takes_two_transitions_at_one_sequence_is_caught() {
+    is_caught(Broken::TwoAtOneSequence, "I8");
+}
+
+#[test]
+fn a_store_that_does_not_fence_is_caught() {
+    is_caught(Broken::NoFence, "I8");
+}
+
+#[test]
+fn a_store_that_takes_a_key_twice_is_caught() {
+    is_caught(Broken::TwoOfOneKey, "I10");
+}
+
+#[test]
+fn participants_without_a_barrier_are_caught() {
+    let failure = first_failure(|setup| Simulation::new(setup).without_barriers().run());
+    assert_eq!(failure.violation.invariant, "I11", "{failure}");
+    assert!(failure.timeline.is_some(), "the saga's story is told");
+}
+
+#[test]
+fn a_store_that_gives_nobody_anything_to_claim_is_caught() {
+    is_caught(Broken::ClaimsNothing, "I12");
+}
+
+#[test]
+fn a_store_that_forgets_desk_entries_is_caught() {
+    is_caught(Broken::ForgetsItems, "I13");
+}
