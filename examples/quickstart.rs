@@ -37,8 +37,8 @@ async fn run(file: &Path, order: &OrderSaga, placed: OrderPlaced) -> anyhow::Res
 async fn main() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let clock = Arc::new(SystemClock::new());
-    let participants =
-        participants::Participants::open(&dir.path().join("participants.db"), 1.0, clock).await?;
+    let place = participants::Place::File(dir.path().join("participants.db"));
+    let participants = participants::Participants::open(&place, 1.0, clock).await?;
     participants.stock_up(&[("lamp".into(), 10)]).await?;
     let order = order_saga(&participants.ports())?;
     let price = Money::from_minor(1_500, Currency::Eur);

@@ -45,7 +45,8 @@ const KEPT: &[(&str, &str, &str)] = &[
 
 async fn plans(folder: &Path) -> BTreeMap<&'static str, Arc<SagaPlan>> {
     let clock = Arc::new(SystemClock::new());
-    let nobody = participants::Participants::open(&folder.join("nobody"), 1.0, clock).await;
+    let nobody = participants::Place::File(folder.join("nobody"));
+    let nobody = participants::Participants::open(&nobody, 1.0, clock).await;
     let nobody = nobody.expect("an empty file of participants opens").ports();
     let numbers = policies(1.0);
     let order = order_saga(&nobody).expect("well formed").saga.resolve(&numbers).expect("good numbers");

@@ -343,7 +343,12 @@ fn input_that_cannot_be_used_is_refused_with_what_to_do() {
     let database = place.database();
     refused(&["--orders", "/nowhere/orders.jsonl"], "cannot be read", "--orders");
     refused(&["--orders", place.0.path().to_str().unwrap()], "cannot be read", "--orders");
-    refused(&["--database", "postgres://localhost/shop"], "later release", "--database");
+    refused(&["--database", "postgres://[/shop"], "no URL of a PostgreSQL database", "--database");
+    refused(
+        &["--database", "postgres:///shop?options[search_path]=My%20Shop"],
+        "name of a schema",
+        "lower-case",
+    );
     refused(&["--database", "mysql://localhost/shop"], "no kind of database", "--database");
     refused(&["--database", "sqlite://:memory:"], "names no file", "--database");
     refused(&["--database", "/nowhere/shop.db"], "does not exist", "--database");

@@ -110,7 +110,8 @@ const RULES: &[Rule] = &[
     Rule {
         says: "money sums to zero in every movement",
         looked_at: concat!("SELECT ", counted!("count(*)", "movement", "movements"), " FROM movement"),
-        faults: "SELECT kind || ' for ' || business_key || ': ' || group_concat(minor) AS fault
+        faults:
+            "SELECT kind || ' for ' || business_key || ': ' || string_agg(CAST(minor AS TEXT), ',') AS fault
                  FROM movement LEFT JOIN entry ON movement = id GROUP BY id
                  HAVING count(minor) <> 2 OR sum(minor) <> 0 OR count(DISTINCT currency) <> 1",
     },
@@ -124,7 +125,7 @@ const RULES: &[Rule] = &[
             " FROM entry"
         ),
         faults: "WITH said (account, currency, minor) AS (
-                     SELECT 'held', currency, minor FROM authorization WHERE state = 'held'
+                     SELECT 'held', currency, minor FROM \"authorization\" WHERE state = 'held'
                      UNION ALL SELECT 'clearing', currency, minor - refunded FROM capture
                          WHERE id NOT IN (SELECT capture FROM settlement)
                      UNION ALL SELECT 'merchant', currency, minor - refunded FROM capture
@@ -150,20 +151,20 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "everything that happened belongs to a saga",
-        looked_at: concat!("SELECT ", counted!("count(*)", "saga", "sagas"), " FROM temp.ended"),
+        looked_at: concat!("SELECT ", counted!("count(*)", "saga", "sagas"), " FROM ended"),
         faults: "SELECT call || ' for ' || business_key AS fault FROM effect
-                 WHERE business_key NOT IN (SELECT key FROM temp.ended)",
+                 WHERE business_key NOT IN (SELECT key FROM ended)",
     },
     Rule {
         says: "a completed order or payment was paid once, with the right amount",
-        looked_at: "SELECT count(*) || ' completed' FROM temp.ended
-                    WHERE workflow IN ('order', 'payment') AND end = 'completed'",
+        looked_at: "SELECT count(*) || ' completed' FROM ended
+                    WHERE workflow IN ('order', 'payment') AND ended_as = 'completed'",
         faults: "SELECT workflow || ' ' || key || ': ' || count(capture.id) || ' captures of '
                      || coalesce(sum(capture.minor), 0) || ' instead of one of ' || ended.minor AS fault
-                 FROM temp.ended AS ended
-                 LEFT JOIN authorization ON reference = key
-                 LEFT JOIN capture ON capture.authorization = authorization.id
-                 WHERE workflow IN ('order', 'payment') AND end = 'completed' GROUP BY workflow, key
+                 FROM ended
+                 LEFT JOIN \"authorization\" ON reference = key
+                 LEFT JOIN capture ON capture.authorization = \"authorization\".id
+                 WHERE workflow IN ('order', 'payment') AND ended_as = 'completed' GROUP BY workflow, key
                  HAVING count(capture.id) <> 1 OR sum(capture.minor) <> ended.minor
                      OR max(capture.currency) <> ended.currency",
     },
@@ -175,7 +176,7 @@ const RULES: &[Rule] = &[
                            (SELECT count(*) FROM shipment WHERE order_id = key) AS parcels,
                            (SELECT count(*) FROM effect
                             WHERE business_key = key AND call = 'notify-customer') AS letters
-                       FROM temp.ended WHERE workflow = 'order' AND end = 'completed')
+                       FROM ended WHERE workflow = 'order' AND ended_as = 'completed') AS one
                  WHERE parcels <> 1 OR letters <> 1",
     },
     Rule {
@@ -187,37 +188,37 @@ const RULES: &[Rule] = &[
                             WHERE business_key = key AND call = 'settle-payment') AS settled,
                            (SELECT count(*) FROM effect
                             WHERE business_key = key AND call = 'print-receipt') AS letters
-                       FROM temp.ended WHERE workflow = 'payment' AND end = 'completed')
+                       FROM ended WHERE workflow = 'payment' AND ended_as = 'completed') AS one
                  WHERE settled <> 1 OR letters <> 1",
     },
     Rule {
         says: "a completed refund gave the right amount back, once",
-        looked_at: "SELECT count(*) || ' completed' FROM temp.ended
-                    WHERE workflow = 'refund' AND end = 'completed'",
+        looked_at: "SELECT count(*) || ' completed' FROM ended
+                    WHERE workflow = 'refund' AND ended_as = 'completed'",
         faults: "SELECT 'refund ' || key || ': ' || count(refund.id) || ' of '
                      || coalesce(sum(refund.minor), 0) || ' instead of one of ' || ended.minor AS fault
-                 FROM temp.ended AS ended LEFT JOIN refund ON business_key = key
-                 WHERE workflow = 'refund' AND end = 'completed' GROUP BY key
+                 FROM ended LEFT JOIN refund ON business_key = key
+                 WHERE workflow = 'refund' AND ended_as = 'completed' GROUP BY workflow, key
                  HAVING count(refund.id) <> 1 OR sum(refund.minor) <> ended.minor
                      OR max(refund.currency) <> ended.currency",
     },
     Rule {
         says: "what was turned back left nothing: no money taken or given back, no parcel",
-        looked_at: "SELECT count(*) || ' turned back' FROM temp.ended WHERE end = 'compensated'",
+        looked_at: "SELECT count(*) || ' turned back' FROM ended WHERE ended_as = 'compensated'",
         faults: "SELECT workflow || ' ' || key || ': ' || call AS fault
-                 FROM temp.ended JOIN effect ON business_key = key
-                 WHERE end = 'compensated' AND call IN
+                 FROM ended JOIN effect ON business_key = key
+                 WHERE ended_as = 'compensated' AND call IN
                      ('capture-payment', 'settle-payment', 'refund-payment', 'ship-parcel', 'restock')",
     },
     Rule {
         says: "nothing is held for what has ended: no money on a card, no goods set aside",
-        looked_at: "SELECT count(*) || ' ended' FROM temp.ended WHERE end NOT IN ('open', 'closed')",
+        looked_at: "SELECT count(*) || ' ended' FROM ended WHERE ended_as NOT IN ('open', 'closed')",
         faults: "SELECT workflow || ' ' || key || ': money is held' AS fault
-                 FROM temp.ended JOIN authorization ON reference = key
-                 WHERE end NOT IN ('open', 'closed') AND state = 'held'
+                 FROM ended JOIN \"authorization\" ON reference = key
+                 WHERE ended_as NOT IN ('open', 'closed') AND state = 'held'
                  UNION ALL SELECT workflow || ' ' || key || ': goods are set aside'
-                 FROM temp.ended JOIN reservation ON order_id = key
-                 WHERE end NOT IN ('open', 'closed') AND state = 'held'",
+                 FROM ended JOIN reservation ON order_id = key
+                 WHERE ended_as NOT IN ('open', 'closed') AND state = 'held'",
     },
 ];
 
@@ -236,11 +237,12 @@ pub(super) async fn audit(service: &Service, ended: &[Ended]) -> Result<Vec<Find
 async fn look(db: &DatabaseConnection, ended: &[Ended]) -> Result<Vec<Finding>, DbErr> {
     let txn = db.begin().await?;
     txn.execute_unprepared(
-        "CREATE TEMP TABLE ended (workflow TEXT, key TEXT, end TEXT, minor INTEGER, currency TEXT)",
+        "CREATE TEMP TABLE ended (workflow TEXT, key TEXT, ended_as TEXT, minor BIGINT, currency TEXT,
+         PRIMARY KEY (workflow, key))",
     )
     .await?;
     for saga in ended {
-        let insert = "INSERT INTO temp.ended VALUES (?, ?, ?, ?, ?)";
+        let insert = "INSERT INTO ended VALUES ($1, $2, $3, $4, $5)";
         let values = [
             saga.workflow.as_str().into(),
             saga.key.as_str().into(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult};
 use serde::{Deserialize, Serialize};
 
 use super::{service, sql};
@@ -268,19 +268,18 @@ impl Plan {
     pub(super) async fn load(db: &impl ConnectionTrait) -> Result<Self, DbErr> {
         let mut plan = Self::default();
         for row in sql::all(db, "SELECT * FROM fault ORDER BY business_key, call, attempt_from", []).await? {
-            let kind: String = row.try_get("", "kind")?;
-            let kind = serde_json::from_value(kind.into()).map_err(|e| DbErr::Type(e.to_string()))?;
-            let number = |column: &str| row.try_get::<i64>("", column);
-            let fault = PlannedFault {
-                call: row.try_get("", "call")?,
-                from: u32::try_from(number("attempt_from")?).unwrap_or(u32::MAX),
-                to: u32::try_from(number("attempt_to")?).unwrap_or(u32::MAX),
-                kind,
-                millis: u64::try_from(number("millis")?).unwrap_or(0),
-            };
-            plan.by_key.entry(row.try_get("", "business_key")?).or_default().push(fault);
+            plan.by_key.entry(row.try_get("", "business_key")?).or_default().push(read(&row)?);
         }
         Ok(plan)
+    }
+
+    /// What is planned for this business key is this.
+    pub(super) fn set(&mut self, key: &str, faults: Vec<PlannedFault>) {
+        if faults.is_empty() {
+            self.by_key.remove(key);
+        } else {
+            self.by_key.insert(key.to_owned(), faults);
+        }
     }
 
     /// Is there any fault for this call, at whatever attempt?
@@ -296,9 +295,28 @@ impl Plan {
     }
 }
 
+/// What is planned for this business key.
+pub(super) async fn planned(db: &impl ConnectionTrait, key: &str) -> Result<Vec<PlannedFault>, DbErr> {
+    let select = "SELECT * FROM fault WHERE business_key = $1 ORDER BY call, attempt_from";
+    sql::all(db, select, [key.into()]).await?.iter().map(read).collect()
+}
+
+fn read(row: &QueryResult) -> Result<PlannedFault, DbErr> {
+    let kind: String = row.try_get("", "kind")?;
+    let kind = serde_json::from_value(kind.into()).map_err(|e| DbErr::Type(e.to_string()))?;
+    let number = |column: &str| row.try_get::<i64>("", column);
+    Ok(PlannedFault {
+        call: row.try_get("", "call")?,
+        from: u32::try_from(number("attempt_from")?).unwrap_or(u32::MAX),
+        to: u32::try_from(number("attempt_to")?).unwrap_or(u32::MAX),
+        kind,
+        millis: u64::try_from(number("millis")?).unwrap_or(0),
+    })
+}
+
 /// Writes a fault down, unless one is planned there already.
 pub(super) async fn write(db: &impl ConnectionTrait, key: &str, fault: &PlannedFault) -> Result<(), DbErr> {
-    let insert = "INSERT OR IGNORE INTO fault VALUES (?, ?, ?, ?, ?, ?)";
+    let insert = "INSERT INTO fault VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
     let PlannedFault { call, from, to, kind, millis } = fault;
     let millis = i64::try_from(*millis).unwrap_or(i64::MAX);
     let (from, to) = (i64::from(*from), i64::from(*to));

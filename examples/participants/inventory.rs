@@ -1,5 +1,7 @@
 //! The warehouse: pieces are on the shelf, set aside, or with a customer.
 
+use std::collections::BTreeSet;
+
 use amends::prelude::{Contract, Finding, Never, Undo, UndoFinding};
 use amends_barrier::Outcome;
 use amends_workflows::names::{OrderId, Sku};
@@ -49,7 +51,7 @@ impl Inventory for Service {
 pub(super) async fn stock_up(service: &Service, levels: &[(Sku, u32)]) -> Result<(), DbErr> {
     let txn = service.writer().begin().await?;
     for (sku, pieces) in levels {
-        let insert = "INSERT OR IGNORE INTO stock VALUES (?, ?2, ?2, 0, 0)";
+        let insert = "INSERT INTO stock VALUES ($1, $2, $2, 0, 0) ON CONFLICT DO NOTHING";
         sql::execute(&txn, insert, [sku.as_str().into(), i64::from(*pieces).into()]).await?;
     }
     txn.commit().await
@@ -69,6 +71,12 @@ impl Effect for Reserving {
         txn: &DatabaseTransaction,
         call: &Call,
     ) -> Result<Outcome<Reservation, OutOfStock>, Failed> {
+        // Whoever else wants the same goods waits, on a server too, and always in the same order.
+        let skus: BTreeSet<&Sku> = self.0.lines.iter().map(|line| &line.sku).collect();
+        for sku in skus {
+            let hold = "UPDATE stock SET on_hand = on_hand WHERE sku = $1";
+            sql::execute(txn, hold, [sku.as_str().into()]).await?;
+        }
         // All lines or none: a refusal is committed, so it is found out before anything is written.
         for line in &self.0.lines {
             let available = on_hand(txn, line).await?;
@@ -79,16 +87,16 @@ impl Effect for Reserving {
             }
         }
         let id = name("res", call);
-        let insert = "INSERT INTO reservation VALUES (?, ?, ?, 'held')";
+        let insert = "INSERT INTO reservation VALUES ($1, $2, $3, 'held')";
         let request = call.request_id.to_string();
         let values = [id.as_str().into(), request.into(), self.0.order.as_str().into()];
         sql::execute(txn, insert, values).await?;
         for line in &self.0.lines {
-            let insert = "INSERT INTO reservation_line (reservation, sku, quantity) VALUES (?, ?, ?)";
+            let insert = "INSERT INTO reservation_line (reservation, sku, quantity) VALUES ($1, $2, $3)";
             let quantity = i64::from(line.quantity);
             let values = [id.as_str().into(), line.sku.as_str().into(), quantity.into()];
             sql::execute(txn, insert, values).await?;
-            let update = "UPDATE stock SET on_hand = on_hand - ?1, reserved = reserved + ?1 WHERE sku = ?2";
+            let update = "UPDATE stock SET on_hand = on_hand - $1, reserved = reserved + $1 WHERE sku = $2";
             sql::execute(txn, update, [quantity.into(), line.sku.as_str().into()]).await?;
         }
         Ok(Outcome::Success(Reservation { id: id.into() }))
@@ -115,7 +123,7 @@ fn one_piece_less(lines: &[StockLine]) -> Option<Vec<StockLine>> {
 }
 
 async fn on_hand(txn: &DatabaseTransaction, line: &StockLine) -> Result<i64, DbErr> {
-    let select = "SELECT on_hand FROM stock WHERE sku = ?";
+    let select = "SELECT on_hand FROM stock WHERE sku = $1";
     let row = sql::first(txn, select, [line.sku.as_str().into()]).await?;
     row.map_or(Ok(0), |row| row.try_get("", "on_hand"))
 }
@@ -127,19 +135,19 @@ struct Releasing {
 
 impl Undoing for Releasing {
     const CALL: &'static str = "release-stock";
-    const STANDS: &'static str = "SELECT json_object('reservation', id, 'state', state, 'now', 'packed for the carrier') \
-                                  FROM reservation WHERE request_id = ?";
+    const STANDS: &'static str = "SELECT '{\"reservation\":\"' || id || '\",\"state\":\"' || state || '\",\"now\":\"packed for the carrier\"}' \
+                                  FROM reservation WHERE request_id = $1";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
         let forward = call.forward_request_id.to_string();
-        let update = "UPDATE reservation SET state = 'released' WHERE request_id = ? AND state = 'held'";
+        let update = "UPDATE reservation SET state = 'released' WHERE request_id = $1 AND state = 'held'";
         if sql::execute(txn, update, [forward.as_str().into()]).await? == 0 {
             return Err(Fault::new(code::BAD_REQUEST, "these goods were sent already").into());
         }
         let update = "
             UPDATE stock SET on_hand = on_hand + line.quantity, reserved = reserved - line.quantity
             FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation
-            WHERE reservation.request_id = ? AND stock.sku = line.sku";
+            WHERE reservation.request_id = $1 AND stock.sku = line.sku";
         sql::execute(txn, update, [forward.into()]).await?;
         Ok(Undo::Undone)
     }
@@ -159,15 +167,15 @@ impl Effect for Restocking {
         for line in &self.0.lines {
             let quantity = i64::from(line.quantity);
             let update = "
-                UPDATE reservation_line SET returned = returned + ?1
-                WHERE sku = ?2 AND returned + ?1 <= quantity AND reservation IN
-                    (SELECT id FROM reservation WHERE order_id = ?3 AND state = 'shipped')";
+                UPDATE reservation_line SET returned = returned + $1
+                WHERE sku = $2 AND returned + $1 <= quantity AND reservation IN
+                    (SELECT id FROM reservation WHERE order_id = $3 AND state = 'shipped')";
             let values = [quantity.into(), line.sku.as_str().into(), self.0.order.as_str().into()];
             if sql::execute(txn, update, values).await? != 1 {
                 let what = format!("so much {} was never sent for order {}", line.sku, self.0.order);
                 return Err(Fault::new(code::BAD_REQUEST, what).into());
             }
-            let update = "UPDATE stock SET on_hand = on_hand + ?1, shipped = shipped - ?1 WHERE sku = ?2";
+            let update = "UPDATE stock SET on_hand = on_hand + $1, shipped = shipped - $1 WHERE sku = $2";
             sql::execute(txn, update, [quantity.into(), line.sku.as_str().into()]).await?;
             pieces += line.quantity;
         }

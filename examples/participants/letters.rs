@@ -72,7 +72,7 @@ async fn write(
     text: &str,
 ) -> Result<Sent, DbErr> {
     let id = name(kind, call);
-    let insert = "INSERT INTO letter VALUES (?, ?, ?, ?, ?)";
+    let insert = "INSERT INTO letter VALUES ($1, $2, $3, $4, $5)";
     let key = &*call.business_key;
     let values = [id.as_str().into(), kind.into(), to.as_str().into(), text.into(), key.into()];
     sql::execute(txn, insert, values).await?;

@@ -1,5 +1,6 @@
 //! The shipped participants: a warehouse, a payment gateway with its books, a carrier, a risk check and
-//! two senders of letters, in one SQLite file of their own beside the engine's.
+//! two senders of letters, in one SQLite file of their own beside the engine's, or in a schema of their own on
+//! PostgreSQL.
 //!
 //! They are *not* doubles. Each call is one transaction through the barrier of `amends-barrier`, so a
 //! repeat meets its kept answer, a late call its fence, and a query the truth; and everything they do can be
@@ -17,6 +18,7 @@ mod fault;
 mod inventory;
 mod letters;
 mod payments;
+mod place;
 mod risk;
 mod sales;
 mod schema;
@@ -24,32 +26,40 @@ mod service;
 mod shipping;
 mod sql;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use amends::ports::Clock;
 use amends_workflows::names::Sku;
 use amends_workflows::ports;
-use sea_orm::DbErr;
+use sea_orm::{ConnectionTrait, DbErr};
 
 pub use audit::{End, Ended, Finding};
 pub use fault::{InvalidFault, Kind, PlannedFault};
+pub use place::Place;
 
 use service::Service;
 
-/// All participants of the shop, on one file.
+/// All participants of the shop, at one place.
 #[derive(Clone)]
 pub struct Participants {
     service: Service,
 }
 
 impl Participants {
-    /// Opens the file at `path`, or makes it. All waits are multiplied by `pace`.
+    /// Opens the place, and makes what is missing there. All waits are multiplied by `pace`.
     ///
     /// # Errors
-    /// When the file cannot be opened or its tables cannot be made.
-    pub async fn open(path: &Path, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
-        Ok(Self { service: Service::open(path, pace, clock).await? })
+    /// When it cannot be reached or its tables cannot be made.
+    pub async fn open(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+        Ok(Self { service: Service::open(place, pace, clock).await? })
+    }
+
+    /// Removes their tables from the first schema of the connection's `search_path`.
+    ///
+    /// # Errors
+    /// When the database fails, or something that is not theirs builds on them.
+    pub async fn remove(db: &impl ConnectionTrait) -> Result<(), DbErr> {
+        schema::remove(db).await
     }
 
     /// The same participants as the workflows see them.
@@ -91,7 +101,7 @@ impl Participants {
         audit::audit(&self.service, ended).await
     }
 
-    /// Lets go of the file.
+    /// Lets go of the place.
     ///
     /// # Errors
     /// When a connection cannot be closed.

@@ -74,12 +74,12 @@ async fn book(
     amount: Money,
     (from, to): (&str, &str),
 ) -> Result<(), DbErr> {
-    let insert = "INSERT INTO movement (request_id, kind, business_key) VALUES (?, ?, ?) RETURNING id";
+    let insert = "INSERT INTO movement (request_id, kind, business_key) VALUES ($1, $2, $3) RETURNING id";
     let values = [call.request_id.to_string().into(), kind.into(), (&*call.business_key).into()];
     let row = sql::first(txn, insert, values).await?;
     let row = row.ok_or_else(|| DbErr::RecordNotFound("the new movement".to_owned()))?;
     let movement: i64 = row.try_get("", "id")?;
-    let insert = "INSERT INTO entry VALUES (?1, ?2, ?4, -?5), (?1, ?3, ?4, ?5)";
+    let insert = "INSERT INTO entry VALUES ($1, $2, $4, -$5), ($1, $3, $4, $5)";
     let currency = amount.currency().code();
     let values = [movement.into(), from.into(), to.into(), currency.into(), amount.minor().into()];
     sql::execute(txn, insert, values).await?;
@@ -126,7 +126,7 @@ impl Effect for Authorizing {
             return Ok(declined(reason));
         }
         let id = name("auth", call);
-        let insert = "INSERT INTO authorization VALUES (?, ?, ?, ?, ?, ?, 'held')";
+        let insert = "INSERT INTO \"authorization\" VALUES ($1, $2, $3, $4, $5, $6, 'held')";
         let values = [
             id.as_str().into(),
             call.request_id.to_string().into(),
@@ -152,11 +152,11 @@ struct Voiding {
 
 impl Undoing for Voiding {
     const CALL: &'static str = "void-payment";
-    const STANDS: &'static str = "SELECT json_object('authorization', id, 'state', state, 'now', 'extended by the bank') \
-                                  FROM authorization WHERE request_id = ?";
+    const STANDS: &'static str = "SELECT '{\"authorization\":\"' || id || '\",\"state\":\"' || state || '\",\"now\":\"extended by the bank\"}' \
+                                  FROM \"authorization\" WHERE request_id = $1";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
-        let update = "UPDATE authorization SET state = 'voided' WHERE request_id = ? AND state = 'held' \
+        let update = "UPDATE \"authorization\" SET state = 'voided' WHERE request_id = $1 AND state = 'held' \
                       RETURNING minor, currency";
         let forward = call.forward_request_id.to_string();
         let Some(row) = sql::first(txn, update, [forward.into()]).await? else {
@@ -193,17 +193,19 @@ impl Effect for Capturing {
         call: &Call,
     ) -> Result<Outcome<Capture, Declined>, Failed> {
         let CaptureFunds { authorization, amount } = &self.0;
-        let select = "SELECT minor, currency FROM authorization WHERE id = ? AND state = 'held'";
-        let held = sql::first(txn, select, [authorization.as_str().into()]).await?;
+        // On a server too, nobody else takes it or lets go of it meanwhile.
+        let hold = "UPDATE \"authorization\" SET state = 'held' WHERE id = $1 AND state = 'held' \
+                    RETURNING minor, currency";
+        let held = sql::first(txn, hold, [authorization.as_str().into()]).await?;
         let held = held.as_ref().map(amount_of).transpose()?;
         let rest = held.and_then(|held| held.minus(*amount).ok()).filter(|rest| rest.minor() >= 0);
         let Some(rest) = rest else {
             return Ok(declined(DeclineReason::NothingHeld));
         };
-        let update = "UPDATE authorization SET state = 'captured' WHERE id = ?";
+        let update = "UPDATE \"authorization\" SET state = 'captured' WHERE id = $1";
         sql::execute(txn, update, [authorization.as_str().into()]).await?;
         let id = name("cap", call);
-        let insert = "INSERT INTO capture (id, authorization, minor, currency) VALUES (?, ?, ?, ?)";
+        let insert = "INSERT INTO capture (id, \"authorization\", minor, currency) VALUES ($1, $2, $3, $4)";
         let (minor, currency) = (amount.minor(), amount.currency().code());
         let values = [id.as_str().into(), authorization.as_str().into(), minor.into(), currency.into()];
         sql::execute(txn, insert, values).await?;
@@ -242,19 +244,19 @@ impl Effect for Refunding {
     ) -> Result<Outcome<Refunded, Declined>, Failed> {
         let RefundFunds { capture, amount } = &self.0;
         let (minor, currency) = (amount.minor(), amount.currency().code());
-        let update = "UPDATE capture SET refunded = refunded + ?1 \
-                      WHERE id = ?2 AND currency = ?3 AND refunded + ?1 <= minor";
+        let update = "UPDATE capture SET refunded = refunded + $1 \
+                      WHERE id = $2 AND currency = $3 AND refunded + $1 <= minor";
         let values = [minor.into(), capture.as_str().into(), currency.into()];
         if sql::execute(txn, update, values).await? == 0 {
             return Ok(declined(DeclineReason::NothingToRefund));
         }
         let id = name("ref", call);
-        let insert = "INSERT INTO refund VALUES (?, ?, ?, ?, ?)";
+        let insert = "INSERT INTO refund VALUES ($1, $2, $3, $4, $5)";
         let key = &*call.business_key;
         let values = [id.as_str().into(), capture.as_str().into(), key.into(), minor.into(), currency.into()];
         sql::execute(txn, insert, values).await?;
         // Settled money comes back from the merchant, the rest from where it lies.
-        let select = "SELECT 1 AS settled FROM settlement WHERE capture = ?";
+        let select = "SELECT 1 AS settled FROM settlement WHERE capture = $1";
         let settled = sql::first(txn, select, [capture.as_str().into()]).await?.is_some();
         let from = if settled { "merchant" } else { "clearing" };
         book(txn, call, "refund", *amount, (from, "customers")).await?;
@@ -281,15 +283,15 @@ impl Effect for Settling {
         call: &Call,
     ) -> Result<Outcome<Settlement, Never>, Failed> {
         let Settle { capture, amount } = &self.0;
-        let select = "SELECT minor, currency FROM capture WHERE id = ?1 AND refunded = 0 \
-                      AND NOT EXISTS (SELECT 1 FROM settlement WHERE capture = ?1)";
+        let select = "SELECT minor, currency FROM capture WHERE id = $1 AND refunded = 0 \
+                      AND NOT EXISTS (SELECT 1 FROM settlement WHERE capture = $1)";
         let taken = sql::first(txn, select, [capture.as_str().into()]).await?;
         if !taken.map(|row| is(&row, *amount)).transpose()?.unwrap_or(false) {
             let what = format!("there are no {amount} to settle under {capture}");
             return Err(Fault::new(code::BAD_REQUEST, what).into());
         }
         let id = name("set", call);
-        let insert = "INSERT INTO settlement VALUES (?, ?, ?, ?)";
+        let insert = "INSERT INTO settlement VALUES ($1, $2, $3, $4)";
         let (minor, currency) = (amount.minor(), amount.currency().code());
         let values = [id.as_str().into(), capture.as_str().into(), minor.into(), currency.into()];
         sql::execute(txn, insert, values).await?;

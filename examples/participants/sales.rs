@@ -52,16 +52,16 @@ impl WhatWasSold {
     async fn look(&self, db: &DatabaseConnection) -> Result<Seen, DbErr> {
         let order = self.0.as_str();
         let select = "
-            SELECT EXISTS (SELECT 1 FROM reservation WHERE order_id = ?1 AND state = 'held')
-                OR EXISTS (SELECT 1 FROM authorization WHERE reference = ?1 AND state = 'held') AS open";
+            SELECT EXISTS (SELECT 1 FROM reservation WHERE order_id = $1 AND state = 'held')
+                OR EXISTS (SELECT 1 FROM \"authorization\" WHERE reference = $1 AND state = 'held') AS open";
         let open = sql::first(db, select, [order.into()]).await?;
         if open.map(|row| row.try_get::<bool>("", "open")).transpose()?.unwrap_or(false) {
             return Ok(Seen::InTheMaking);
         }
         let select = "
             SELECT capture.id, capture.minor, capture.currency, capture.refunded
-            FROM capture JOIN authorization ON authorization.id = capture.authorization
-            WHERE authorization.reference = ?";
+            FROM capture JOIN \"authorization\" ON \"authorization\".id = capture.authorization
+            WHERE \"authorization\".reference = $1";
         let Some(row) = sql::first(db, select, [order.into()]).await? else { return Ok(Seen::Nothing) };
         Ok(Seen::Sold(Sale {
             capture: row.try_get::<String>("", "id")?.into(),
@@ -75,7 +75,7 @@ impl WhatWasSold {
         let select = "
             SELECT line.sku, line.quantity - line.returned AS quantity
             FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation
-            WHERE reservation.order_id = ? AND reservation.state = 'shipped'
+            WHERE reservation.order_id = $1 AND reservation.state = 'shipped'
             ORDER BY line.sku";
         let rows = sql::all(db, select, [self.0.as_str().into()]).await?;
         let line = |row: &sea_orm::QueryResult| {

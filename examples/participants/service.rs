@@ -5,7 +5,6 @@ mod planned;
 mod query;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -14,14 +13,14 @@ use amends::ports::Clock;
 use amends::prelude::{Contract, Undo};
 use amends_barrier::{self as barrier, Outcome};
 use amends_workflows::ports::{Answer, Call, CallError, Fault, UndoAnswer, UndoError, code};
-use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
-use sea_orm::{ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use planned::{InPart, Refusing};
 
 use super::fault::{self, Fate, Kind, Plan, PlannedFault};
+use super::place::Place;
 use super::{schema, sql};
 
 /// What has not happened so long after it was sent does not happen any more. Multiplied by the pace.
@@ -30,13 +29,14 @@ pub(super) const SETTLE_WINDOW: Duration = Duration::from_secs(30);
 /// How long request ids are remembered. Nothing is ever purged here, so any promise would be kept.
 const KEY_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// One file, and all that the participants on it share. Cheap to clone.
+/// One place, and all that the participants at it share. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Service(Arc<Shared>);
 
 struct Shared {
-    path: PathBuf,
-    /// One connection: who writes waits here for its turn, in order, and not in SQLite's busy handler.
+    place: Place,
+    /// One connection: who writes waits here for its turn, in order, and neither in SQLite's busy handler nor
+    /// crosswise for rows.
     writer: DatabaseConnection,
     /// Who only reads waits for nobody.
     reader: DatabaseConnection,
@@ -159,21 +159,20 @@ impl From<Failed> for Fault {
 }
 
 impl Service {
-    pub(super) async fn open(path: &Path, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
-        let writer = connect(path, 1).await?;
+    pub(super) async fn open(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+        let writer = place.connect(1).await?;
         schema::install(&writer).await?;
-        barrier::install(&writer).await.map_err(|error| DbErr::Custom(error.to_string()))?;
-        let reader = connect(path, 4).await?;
+        let reader = place.connect(4).await?;
         let plan = RwLock::new(Plan::load(&writer).await?);
-        let (path, running) = (path.to_owned(), Mutex::default());
-        let service = Self(Arc::new(Shared { path, writer, reader, plan, running, clock, pace }));
+        let (place, running) = (place.clone(), Mutex::default());
+        let service = Self(Arc::new(Shared { place, writer, reader, plan, running, clock, pace }));
         service.take_up().await?;
         Ok(service)
     }
 
     /// A connection of one's own.
     pub(super) async fn another_connection(&self) -> Result<DatabaseConnection, DbErr> {
-        connect(&self.0.path, 1).await
+        self.0.place.connect(1).await
     }
 
     pub(super) async fn close(&self) -> Result<(), DbErr> {
@@ -217,6 +216,7 @@ impl Service {
 
     /// Takes a call that is to have an effect.
     pub(super) async fn effect<E: Effect>(&self, call: &Call, ask: E) -> Answer<E::Output, E::Refusal> {
+        self.learn(&call.business_key).await?;
         let Some(fate) = self.fate(call, E::CALL) else {
             return self.detached(call, Duration::ZERO, ask).await;
         };
@@ -258,6 +258,7 @@ impl Service {
 
     /// Takes a compensation of the call `call.forward_request_id`.
     pub(super) async fn undoing<U: Undoing>(&self, call: &Call, ask: U) -> UndoAnswer {
+        self.learn(&call.business_key).await?;
         let Some(fate) = self.fate(call, U::CALL) else {
             return Ok(self.detached_undo(call, Duration::ZERO, ask).await?);
         };
@@ -282,6 +283,7 @@ impl Service {
 
     /// Answers a question that changes nothing.
     pub(super) async fn question<Q: Question>(&self, call: &Call, ask: Q) -> Answer<Q::Output, Q::Refusal> {
+        self.learn(&call.business_key).await?;
         match self.fate(call, Q::CALL) {
             None => ask.ask(&self.0.reader).await,
             Some(Fate { kind: Kind::Slow, after }) => {
@@ -378,6 +380,15 @@ impl Service {
         plan.fate(&call.business_key, name, call.attempt)
     }
 
+    /// Where other processes plan, too, looks up what is planned for this business key.
+    async fn learn(&self, key: &str) -> Result<(), Fault> {
+        if self.0.place.is_shared() {
+            let planned = fault::planned(&self.0.reader, key).await.map_err(Failed::from)?;
+            self.0.plan.write().unwrap_or_else(PoisonError::into_inner).set(key, planned);
+        }
+        Ok(())
+    }
+
     /// What the caller of a call is told that never gets to work.
     fn failure(&self, fate: Fate) -> Fault {
         match fate.kind {
@@ -415,31 +426,11 @@ fn transmission<A: Serialize>(call: &Call, ask: &A) -> Result<barrier::Call, Fau
 }
 
 async fn note_effect(txn: &DatabaseTransaction, call: &Call, name: &str) -> Result<(), DbErr> {
-    let insert = "INSERT INTO effect VALUES (?, ?, ?, ?)";
+    let insert = "INSERT INTO effect VALUES ($1, $2, $3, $4)";
     let id = call.request_id.to_string();
     let values = [id.into(), name.into(), (&*call.business_key).into(), i64::from(call.attempt).into()];
     sql::execute(txn, insert, values).await?;
     Ok(())
-}
-
-/// WAL with `synchronous = NORMAL`: a commit is in the operating system's hands before it is answered, so a
-/// SIGKILL of the process loses none; only a power cut could, and then the whole file with it goes back to an
-/// older, consistent state. The engine's own file does better; for a shop to try, this is enough, and quick.
-async fn connect(path: &Path, connections: u32) -> Result<DatabaseConnection, DbErr> {
-    // SeaORM wants a URL; the path itself is set in SQLx's own options, so that `?`, `#` and `%` in it are
-    // letters like others.
-    let mut options = ConnectOptions::new("sqlite://set-below");
-    let file = path.to_owned();
-    options.max_connections(connections).sqlx_logging(false).map_sqlx_sqlite_opts(move |sqlite| {
-        sqlite
-            .filename(&file)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(Duration::from_secs(10))
-            .foreign_keys(true)
-    });
-    Database::connect(options).await
 }
 
 /// A name for what a request made: readable, and the same whenever it is made.

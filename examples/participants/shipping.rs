@@ -32,17 +32,17 @@ impl Effect for Shipment {
 
     async fn apply(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Outcome<Parcel, Never>, Failed> {
         let Dispatch { order, reservation, address } = &self.0;
-        let update = "UPDATE reservation SET state = 'shipped' WHERE id = ? AND state = 'held'";
+        let update = "UPDATE reservation SET state = 'shipped' WHERE id = $1 AND state = 'held'";
         if sql::execute(txn, update, [reservation.as_str().into()]).await? == 0 {
             let what = format!("nothing is set aside under {reservation}");
             return Err(Fault::new(code::BAD_REQUEST, what).into());
         }
         let update = "
             UPDATE stock SET reserved = reserved - line.quantity, shipped = shipped + line.quantity
-            FROM reservation_line AS line WHERE line.reservation = ? AND stock.sku = line.sku";
+            FROM reservation_line AS line WHERE line.reservation = $1 AND stock.sku = line.sku";
         sql::execute(txn, update, [reservation.as_str().into()]).await?;
         let id = name("parcel", call);
-        let insert = "INSERT INTO shipment VALUES (?, ?, ?, ?)";
+        let insert = "INSERT INTO shipment VALUES ($1, $2, $3, $4)";
         let values =
             [id.as_str().into(), order.as_str().into(), reservation.as_str().into(), address.as_str().into()];
         sql::execute(txn, insert, values).await?;

@@ -9,14 +9,17 @@ use clap::Parser;
 #[command(
     name = "shop",
     version,
-    about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file.",
+    about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file, or on
+             PostgreSQL.",
     after_help = EXAMPLES,
     next_line_help = true
 )]
 pub struct Args {
-    /// The database: a path, or a sqlite:// URL (in which %20 is a space). The participants keep
-    /// their own beside it, in <database>.participants. A database that exists is continued:
-    /// what has ended stays ended, what was under way goes on.
+    /// The database: a path, a sqlite:// URL (in which %20 is a space), or a postgres:// URL. The
+    /// participants keep their own beside it: in <database>.participants, or on PostgreSQL in a
+    /// second schema. There the two are shop and shop_participants; ?options[search_path]=NAME
+    /// at the end of the URL names others. A database that exists is continued: what has ended
+    /// stays ended, what was under way goes on.
     #[arg(long, value_name = "PATH|URL", default_value = "shop.db", verbatim_doc_comment)]
     pub database: String,
 
@@ -31,8 +34,9 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true, verbatim_doc_comment)]
     pub seed: u64,
 
-    /// Removes the database, and that of the participants, first. A file that is neither stays.
-    #[arg(long)]
+    /// Removes the database, and that of the participants, first. A file that is neither stays,
+    /// and so does a schema that the shop has not made, or in which others keep something.
+    #[arg(long, verbatim_doc_comment)]
     pub fresh: bool,
 
     /// How many seconds a second of the shop takes: retries, timeouts, settle windows and slow
@@ -67,6 +71,7 @@ const EXAMPLES: &str = r#"Examples:
   cargo run --example shop -- --fresh --pace 0.2      from the beginning, ten times slower, to watch it
   cargo run --example shop -- --show order/O-1189     what happened to one order, and why
   cargo run --example shop -- --orders mine.jsonl --database /tmp/mine.db
+  cargo run --example shop -- --database postgres://me@localhost/test
   tail -n 20 mine.jsonl | cargo run --example shop -- --orders -
 
 Lines, one object each; the last two are what a person does about a saga that stands on a desk, and

@@ -1,12 +1,14 @@
 //! The files that belong to one database, and what a person can ask for in their place.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Unusable;
 use crate::contents::{self, Contents};
+use crate::place;
 
 /// A database file and the participants' own beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +27,6 @@ impl Files {
     pub fn named(database: &str) -> Result<Self, Unusable> {
         let in_url;
         let path = match database.split_once(':') {
-            Some(("postgres" | "postgresql", _)) => {
-                return Err(Unusable::new(
-                    "PostgreSQL comes with a later release",
-                    "give --database a path, or a URL such as sqlite://shop.db",
-                ));
-            }
             Some(("sqlite", rest)) => {
                 let rest = rest.strip_prefix("//").unwrap_or(rest);
                 in_url = decoded(rest.split_once('?').map_or(rest, |(path, _)| path));
@@ -39,7 +35,7 @@ impl Files {
             Some((scheme, rest)) if rest.starts_with("//") => {
                 return Err(Unusable::new(
                     format!("`{scheme}` is no kind of database that the shop knows"),
-                    "give --database a path, or a URL such as sqlite://shop.db",
+                    "give --database a path, or a URL such as sqlite://shop.db or postgres://user@host/database",
                 ));
             }
             _ => database,
@@ -87,21 +83,10 @@ impl Files {
     /// Finds out whether the shop can work on these files.
     ///
     /// # Errors
-    /// When one is somebody else's, or one of the two was lost: the sagas and their effects would contradict
-    /// each other, and every such saga would do its work again.
+    /// When one is somebody else's, or one of the two was lost.
     pub async fn check(&self) -> Result<(), Unusable> {
-        let [sagas, effects] = self.contents().await?;
-        let (database, participants) = (self.database.display(), self.participants.display());
-        let lost = match (sagas, effects) {
-            (Contents::Ours { used: true }, Contents::Nothing) => {
-                format!("{database} has sagas, but {participants}, where their effects were kept, is missing")
-            }
-            (Contents::Nothing | Contents::Ours { used: false }, Contents::Ours { used: true }) => {
-                format!("{participants} has effects of sagas that {database} does not have")
-            }
-            _ => return Ok(()),
-        };
-        Err(Unusable::new(lost, "put the missing file back, or begin again with --fresh"))
+        let names: [&dyn Display; 2] = [&self.database.display(), &self.participants.display()];
+        place::fit_together(self.contents().await?, names, "file")
     }
 
     /// Removes both databases, unless a process is at work on them.

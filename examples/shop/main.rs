@@ -1,6 +1,6 @@
 //! A shop whose orders, payments and refunds are sagas: one command shows what the engine is for.
 //!
-//! Read `args` (what can be asked), `load` and `admission` (what comes in), `files` and `contents` (what is
+//! Read `args` (what can be asked), `load` and `admission` (what comes in), `place`, `files`, `schemas` and `contents` (what is
 //! worked on), `shop` (what works on it), `run` and `drive` (what is done), `findings`, `desk` and `report` (the
 //! last page), `show` and `waits` (one saga, closely) and `text` (how anything is printed).
 
@@ -14,9 +14,11 @@ mod findings;
 mod load;
 #[path = "../participants/mod.rs"]
 mod participants;
+mod place;
 mod progress;
 mod report;
 mod run;
+mod schemas;
 mod shop;
 mod show;
 mod text;

@@ -10,8 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Args;
 use crate::drive::{Drive, arrival};
-use crate::files::Files;
 use crate::load::{self, Lines};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::Look;
 use crate::shop::Shop;
@@ -29,7 +29,7 @@ const COMPLAINTS_SHOWN: usize = 10;
 /// # Errors
 /// When the input cannot be used, or a database fails.
 pub async fn run(args: &Args) -> anyhow::Result<End> {
-    let files = Files::named(&args.database)?;
+    let place = Place::named(&args.database)?;
     let (source, lines) = read(args.orders.as_deref())?;
     let mut progress = Progress::here();
     if lines.good.is_empty() {
@@ -47,14 +47,14 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
         .into());
     }
     if args.fresh {
-        files.remove().await?;
+        place.remove().await?;
     }
-    files.check().await?;
+    place.check().await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
 
-    let shop = Shop::open(&files, args.pace).await?;
+    let shop = Shop::open(&place, args.pace).await?;
     let drive = Drive::new(&shop, &source, &lines.good);
     let lines_in_order = arrival(lines.good, args.seed);
     let seen = tokio::select! {

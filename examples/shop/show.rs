@@ -7,17 +7,19 @@ use std::sync::Arc;
 use amends::core::{SagaId, SagaPlan, Timestamp};
 use amends::ports::{Clock as _, Loaded, SagaQuery as _, SystemClock};
 use amends::{Saga, SagaView};
-use amends_sea_orm::{SqlReader, SqliteStore};
+use amends_sea_orm::{PostgresStore, SqlReader, SqliteStore};
 use amends_workflows::{order_saga, payment_saga, policies::policies, refund_saga};
 use anyhow::{Context as _, anyhow};
 use tempfile::TempDir;
 
 use crate::contents::{self, Contents};
 use crate::desk::offers;
-use crate::files::{Files, beside};
+use crate::files::beside;
 use crate::load::SagaName;
-use crate::participants::Participants;
+use crate::participants::{self, Participants};
+use crate::place::Place;
 use crate::report::HOW;
+use crate::schemas::Schemas;
 use crate::shop::unopened;
 use crate::text::{self, counted, print, shown_page, wrapped};
 use crate::{End, Unusable, waits};
@@ -27,25 +29,10 @@ use crate::{End, Unusable, waits};
 /// # Errors
 /// When there is no such database or saga, or it cannot be read.
 pub async fn show(database: &str, saga: &str) -> anyhow::Result<End> {
-    let files = Files::named(database)?;
-    let path = files.database.display();
-    match contents::look(&files.database, &contents::ENGINE).await? {
-        Contents::Ours { .. } => {}
-        Contents::Nothing => {
-            let what = match files.database.exists() {
-                true => format!("nothing has run on {path} yet"),
-                false => format!("the database {path} does not exist"),
-            };
-            return Err(
-                Unusable::new(what, "run the shop on it first, or give --database another path").into()
-            );
-        }
-        Contents::Foreign => {
-            let what = format!("{path} is not a database of the shop");
-            return Err(Unusable::new(what, "give --database the path of one").into());
-        }
-    }
-    let Opened { reader, _copy } = open(&files.database).await?;
+    let Opened { reader, _copy } = match Place::named(database)? {
+        Place::Files(files) => open_file(&files.database).await?,
+        Place::Schemas(schemas) => open_schema(&schemas).await?,
+    };
     let loaded = find(&reader, saga).await?;
     let plan = plan_of(&loaded).await?;
     let now = SystemClock::new().now();
@@ -58,6 +45,40 @@ pub async fn show(database: &str, saga: &str) -> anyhow::Result<End> {
 struct Opened {
     reader: SqlReader,
     _copy: Option<TempDir>,
+}
+
+/// Joins nobody: it only reads.
+async fn open_schema(schemas: &Schemas) -> anyhow::Result<Opened> {
+    match schemas.look().await? {
+        Contents::Ours { used: true } => {}
+        _ => {
+            let then = "run the shop on it first, or give --database another one";
+            return Err(Unusable::new("the shop has not run on this database yet", then).into());
+        }
+    }
+    let reader = PostgresStore::open_read_only(&schemas.engine_url()).await.map_err(unopened)?;
+    Ok(Opened { reader, _copy: None })
+}
+
+async fn open_file(database: &Path) -> anyhow::Result<Opened> {
+    let path = database.display();
+    match contents::look(database, &contents::ENGINE).await? {
+        Contents::Ours { .. } => {}
+        Contents::Nothing => {
+            let what = match database.exists() {
+                true => format!("nothing has run on {path} yet"),
+                false => format!("the database {path} does not exist"),
+            };
+            return Err(
+                Unusable::new(what, "run the shop on it first, or give --database another path").into()
+            );
+        }
+        Contents::Foreign => {
+            let what = format!("{path} is not a database of the shop");
+            return Err(Unusable::new(what, "give --database the path of one").into());
+        }
+    }
+    open(database).await
 }
 
 /// SQLite keeps small files beside a database in use. Where its folder cannot be written to, a database that was
@@ -104,7 +125,8 @@ const WORKFLOWS: [&str; 3] = ["order", "payment", "refund"];
 async fn plan_of(loaded: &Loaded) -> anyhow::Result<Arc<SagaPlan>> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let clock = Arc::new(SystemClock::new());
-    let nobody = Participants::open(&folder.path().join("nobody"), 1.0, clock).await?.ports();
+    let nobody = participants::Place::File(folder.path().join("nobody"));
+    let nobody = Participants::open(&nobody, 1.0, clock).await?.ports();
     let wanted = &loaded.row.definition;
     let plan = match &*wanted.workflow {
         "order" => resolved(&order_saga(&nobody)?.saga)?,

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::participants::{End, Ended, Finding, Kind, Participants, PlannedFault};
+use crate::participants::{End, Ended, Finding, Kind, Participants, Place, PlannedFault};
 
 /// Stands until it is moved.
 pub(crate) struct StandingClock(watch::Sender<Timestamp>);
@@ -102,7 +102,8 @@ impl Shop {
     pub(crate) async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(StandingClock(watch::Sender::new(Timestamp(0))));
-        let all = Participants::open(&folder.path().join("p"), 0.5, clock.clone()).await.unwrap();
+        let place = Place::File(folder.path().join("p"));
+        let all = Participants::open(&place, 0.5, clock.clone()).await.unwrap();
         all.stock_up(&[("lamp".into(), 10)]).await.unwrap();
         let ports = all.ports();
         Self { folder, clock, all, ports, ended: Mutex::default() }
@@ -111,7 +112,8 @@ impl Shop {
     /// The same file in another process, as far as it can tell.
     pub(crate) async fn again(self) -> Self {
         self.all.close().await.unwrap();
-        let all = Participants::open(&self.folder.path().join("p"), 0.5, self.clock.clone()).await.unwrap();
+        let place = Place::File(self.folder.path().join("p"));
+        let all = Participants::open(&place, 0.5, self.clock.clone()).await.unwrap();
         let ports = all.ports();
         Self { all, ports, ..self }
     }

@@ -19,7 +19,7 @@ impl Service {
     pub(super) async fn take<E: Effect>(&self, call: &Call, after: Duration, ask: E) -> Result<(), Fault> {
         let due = self.0.clock.now() + after.mul_f64(self.0.pace);
         let asked = serde_json::to_string(&ask).map_err(|error| Fault::lost(error.to_string()))?;
-        let insert = "INSERT OR IGNORE INTO backlog VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        let insert = "INSERT INTO backlog VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
         let values = [
             call.request_id.to_string().into(),
             call.forward_request_id.to_string().into(),
@@ -80,7 +80,7 @@ impl Service {
         tokio::spawn(async move {
             service.0.clock.sleep_until(due).await;
             let _ = service.work(&call, &ask).await;
-            let delete = "DELETE FROM backlog WHERE request_id = ?";
+            let delete = "DELETE FROM backlog WHERE request_id = $1";
             // If that fails the next process does it again, and meets the kept answer.
             let _ = sql::execute(&service.0.writer, delete, [call.request_id.to_string().into()]).await;
             drop(running);

@@ -79,6 +79,7 @@ impl Service {
     /// What is planned for a query, waited out where it is a wait. Counts the query where any is planned.
     async fn query_fate(&self, call: &Call, name: &str) -> Result<Option<Kind>, Fault> {
         let name = format!("{name}/query");
+        self.learn(&call.business_key).await?;
         let known =
             self.0.plan.read().unwrap_or_else(PoisonError::into_inner).knows(&call.business_key, &name);
         if !known {
@@ -101,8 +102,8 @@ impl Service {
     }
 
     async fn count_query(&self, call: &Call, name: &str) -> Result<u32, DbErr> {
-        let count = "INSERT INTO query_count VALUES (?, ?, 1) \
-                     ON CONFLICT DO UPDATE SET queries = queries + 1 RETURNING queries";
+        let count = "INSERT INTO query_count VALUES ($1, $2, 1) \
+                     ON CONFLICT (business_key, call) DO UPDATE SET queries = query_count.queries + 1 RETURNING queries";
         let row = sql::first(&self.0.writer, count, [(&*call.business_key).into(), name.into()]).await?;
         let row = row.ok_or_else(|| DbErr::RecordNotFound("the count of queries".to_owned()))?;
         Ok(u32::try_from(row.try_get::<i64>("", "queries")?).unwrap_or(u32::MAX))

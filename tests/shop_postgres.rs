@@ -1,0 +1,215 @@
+//! The shop on PostgreSQL, as its user meets it: the real program, on schemas of its own on the tests' server.
+
+#[path = "shop/process.rs"]
+mod process;
+
+use amends::ports::{Ids as _, RandomIds};
+use amends_core::Timestamp;
+use process::{Ended, Page, repository, run, run_with_input};
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
+use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _, Executor as _};
+use tempfile::TempDir;
+
+/// Where the server is, and what to do if that is not known.
+fn server() -> String {
+    std::env::var("AMENDS_TEST_POSTGRES").unwrap_or_else(|_| {
+        panic!(
+            "AMENDS_TEST_POSTGRES is not set. Run `tests/run --quick -E 'binary(shop_postgres)'`, which starts a \
+             private PostgreSQL for the tests, or set it to the URL of a server whose user may create roles and schemas"
+        )
+    })
+}
+
+/// Two schemas of one test, which go with it.
+struct Schemas {
+    name: String,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        Self { name: format!("shop_{}", RandomIds::from_system().next(Timestamp(0)).simple()) }
+    }
+
+    fn url(&self) -> String {
+        let server = server();
+        let joint = if server.contains('?') { '&' } else { '?' };
+        format!("{server}{joint}options[search_path]={}", self.name)
+    }
+
+    fn participants(&self) -> String {
+        format!("{}_participants", self.name)
+    }
+
+    fn run_lines(&self, lines: &str, more: &[&str]) -> Ended {
+        let url = self.url();
+        run_with_input(["--database", &url, "--orders", "-"].iter().chain(more), lines.as_bytes())
+    }
+
+    async fn person(&self) -> PgConnection {
+        let options: PgConnectOptions = server().parse().expect("it is a URL");
+        options.connect().await.expect("the server is there")
+    }
+
+    async fn sql(&self, statement: &str) {
+        let statement = statement.replace("SHOP", &self.name);
+        let done = self.person().await.execute(AssertSqlSafe(statement.clone())).await;
+        done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+
+    async fn number(&self, select: &str) -> i64 {
+        let select = sqlx::query_scalar(AssertSqlSafe(select.replace("SHOP", &self.name)));
+        select.fetch_one(&mut self.person().await).await.expect("it is a number")
+    }
+
+    async fn schemas(&self) -> i64 {
+        self.number("SELECT count(*) FROM pg_namespace WHERE nspname IN ('SHOP', 'SHOP_participants')").await
+    }
+}
+
+impl Drop for Schemas {
+    /// On a thread and a runtime of its own, because a test's own may be ending.
+    fn drop(&mut self) {
+        let (name, participants) = (self.name.clone(), self.participants());
+        let drop = async move {
+            let options: PgConnectOptions = server().parse()?;
+            let sql =
+                format!("DROP SCHEMA IF EXISTS {name} CASCADE; DROP SCHEMA IF EXISTS {participants} CASCADE");
+            options.connect().await?.execute(AssertSqlSafe(sql)).await
+        };
+        let thread = std::thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime starts").block_on(drop)
+        });
+        if let Err(error) = thread.join().expect("no panic")
+            && !std::thread::panicking()
+        {
+            panic!("the schemas {} stay: {error}", self.name);
+        }
+    }
+}
+
+/// An order that nothing happens to.
+fn order(key: &str) -> String {
+    format!(
+        r#"{{"order": {{"order": "{key}", "customer": "c-1", "card": "tok-visa-1", "address": "Lindenweg 4", "lines": [{{"sku": "tea-assam", "quantity": 2, "price": {{"minor": 1250, "currency": "EUR"}}}}], "total": {{"minor": 2500, "currency": "EUR"}}}}}}"#
+    )
+}
+
+#[track_caller]
+fn assert_code(ended: &Ended, code: i32) {
+    assert_eq!(ended.code, Some(code), "--- out\n{}\n--- err\n{}", ended.out, ended.err);
+}
+
+/// The last page, without since when things wait.
+fn page(ended: &Ended) -> Page {
+    assert_code(ended, 0);
+    let mut page = Page::read(&ended.out);
+    let desk = page.rows("DESK").into_iter().map(|mut row| {
+        row.remove(4);
+        row.join(" | ")
+    });
+    let desk = desk.collect();
+    page.sections.insert("DESK".to_owned(), desk);
+    page
+}
+
+#[tokio::test]
+async fn the_last_page_is_the_same_on_postgres_as_on_a_file() {
+    let schemas = Schemas::new();
+    let orders = repository("tests/data/short-orders.jsonl");
+    let orders = orders.to_str().expect("UTF-8");
+    let folder = TempDir::new().expect("a temporary folder");
+    let file = folder.path().join("shop.db");
+    let on = |database: &str| run(["--database", database, "--orders", orders, "--pace", "0.05"]);
+    let on_file = page(&on(file.to_str().expect("UTF-8")));
+    let url = schemas.url();
+    let first = on(&url);
+    assert_eq!(page(&first), on_file);
+    assert!(first.out.ends_with("Stock and money balance.\n"), "{}", first.out);
+    // Everything is where it should be, and the same again finds it as it was.
+    let there = "SELECT count(*) FROM SHOP.saga WHERE phase = 'completed'";
+    assert!(schemas.number(there).await > 0);
+    assert!(schemas.number("SELECT count(*) FROM SHOP_participants.effect").await > 0);
+    let second = on(&url);
+    assert_code(&second, 0);
+    assert_eq!(second.out, first.out);
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.node WHERE ended_at IS NULL").await, 0);
+
+    // A piece that nobody can explain is found there, too.
+    schemas.sql("UPDATE SHOP_participants.stock SET on_hand = on_hand + 1 WHERE sku = 'cup-blue'").await;
+    let broken = on(&url);
+    assert_code(&broken, 1);
+    assert!(broken.out.contains("cup-blue") && broken.out.contains("DO NOT BALANCE"), "{}", broken.out);
+}
+
+#[tokio::test]
+async fn a_saga_on_postgres_is_shown_without_joining() {
+    let schemas = Schemas::new();
+    let url = schemas.url();
+    let nothing = run(["--database", &url, "--show", "O-1"]);
+    assert_code(&nothing, 2);
+    assert!(nothing.err.contains("has not run on this database"), "{}", nothing.err);
+    assert_eq!(schemas.schemas().await, 0, "whoever only looks makes nothing");
+
+    assert_code(&schemas.run_lines(&order("O-1"), &[]), 0);
+    let nodes = schemas.number("SELECT count(*) FROM SHOP.node").await;
+    let shown = run(["--database", &url, "--show", "order/O-1"]);
+    assert_code(&shown, 0);
+    assert!(
+        shown.out.contains("TIMELINE") && shown.out.contains("notify-customer succeeded"),
+        "{}",
+        shown.out
+    );
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.node").await, nodes);
+}
+
+#[tokio::test]
+async fn fresh_on_postgres_removes_what_the_shop_made_and_nothing_else() {
+    let schemas = Schemas::new();
+    assert_code(&schemas.run_lines(&order("O-1"), &["--fresh"]), 0);
+    assert_code(&schemas.run_lines(&order("O-2"), &["--fresh"]), 0);
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.saga").await, 1);
+
+    // What others keep there, or build on it, stays: and then all does.
+    for (theirs, gone) in [
+        ("CREATE TABLE SHOP_participants.theirs (n INTEGER)", "DROP TABLE SHOP_participants.theirs"),
+        ("CREATE VIEW SHOP.theirs AS SELECT key FROM SHOP.saga", "DROP VIEW SHOP.theirs"),
+    ] {
+        schemas.sql(theirs).await;
+        let refused = schemas.run_lines(&order("O-3"), &["--fresh"]);
+        assert_code(&refused, 2);
+        assert!(refused.err.contains("cannot be removed"), "{}", refused.err);
+        assert!(refused.err.contains("remove by hand what is not the shop's"), "{}", refused.err);
+        assert_eq!(schemas.number("SELECT count(*) FROM SHOP.saga WHERE key = 'O-2'").await, 1);
+        schemas.sql(gone).await;
+    }
+
+    // A process at work keeps it away.
+    let mut at_work = schemas.person().await;
+    let lock = sqlx::query("SELECT pg_advisory_lock_shared(hashtextextended($1, 0))");
+    lock.bind(format!("shop of amends: {}", schemas.name)).execute(&mut at_work).await.expect("it locks");
+    let refused = schemas.run_lines(&order("O-3"), &["--fresh"]);
+    assert_code(&refused, 2);
+    assert!(refused.err.contains("another process is at work"), "{}", refused.err);
+    drop(at_work);
+
+    // A lost schema is not made anew.
+    schemas.sql("DROP SCHEMA SHOP_participants CASCADE").await;
+    let lost = schemas.run_lines(&order("O-3"), &[]);
+    assert_code(&lost, 2);
+    assert!(lost.err.contains("is missing; put the missing schema back"), "{}", lost.err);
+    assert_code(&schemas.run_lines(&order("O-3"), &["--fresh"]), 0);
+}
+
+#[tokio::test]
+async fn a_schema_that_the_shop_has_not_made_is_left_alone() {
+    let schemas = Schemas::new();
+    schemas.sql("CREATE SCHEMA SHOP").await;
+    for more in [&[][..], &["--fresh"]] {
+        let refused = schemas.run_lines(&order("O-1"), more);
+        assert_code(&refused, 2);
+        assert!(refused.err.contains("was not made by the shop"), "{}", refused.err);
+        assert!(refused.err.contains("options[search_path]"), "{}", refused.err);
+    }
+    assert_eq!(schemas.schemas().await, 1);
+}
