@@ -71,10 +71,9 @@ impl<S: Step> Typed<S> {
     fn gather(&self, values: Values<'_>) -> Result<S::Input, InputProblem> {
         caught("a function that shapes the input", || self.input.gather(values))
     }
-}
 
-impl<S: Step> Node for Typed<S> {
-    fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem> {
+    /// Decodes what was journalled, or shapes the input anew.
+    fn build(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem> {
         if let Some(shaped) = shaped {
             let value: S::Input = shaped.decode().map_err(|error| InputProblem {
                 reason: format!("the recorded input is not a `{}`: {error}", S::Input::schema()),
@@ -91,6 +90,12 @@ impl<S: Step> Node for Typed<S> {
             return Err(kept(refused));
         }
         Ok(Prepared { value: Box::new(value), shaped: Some(json) })
+    }
+}
+
+impl<S: Step> Node for Typed<S> {
+    fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem> {
+        caught("reading or writing the input", || self.build(values, shaped))
     }
 
     fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted> {
@@ -145,7 +150,8 @@ impl<S: Step> Node for Typed<S> {
     }
 
     fn check_output(&self, output: &Json) -> Result<(), String> {
-        let decoded: Result<S::Output, _> = output.decode();
+        let decoded = caught("reading it", || Ok(output.decode::<S::Output>()));
+        let decoded = decoded.map_err(|InputProblem { reason }| reason)?;
         decoded.map(|_| ()).map_err(|error| format!("not a `{}`: {error}", S::Output::schema()))
     }
 }

@@ -7,5 +7,6 @@ mod digest;
 mod inputs;
 mod numbers;
 mod order;
+mod panics;
 mod steps;
 mod values;

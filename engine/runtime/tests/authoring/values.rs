@@ -47,7 +47,7 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
 }
 
 /// The input of the last step.
-fn prepare(
+pub(crate) fn prepare(
     definition: &Definition,
     outputs: &[Option<Recorded>],
     shaped: Option<&str>,
