@@ -4,13 +4,18 @@
 //! cargo run --release --example bench                     # all cells, about a minute
 //! cargo run --release --example bench -- --quick          # fewer sagas per cell
 //! cargo run --release --example bench -- --json out.json  # the same figures for machines
+//! cargo run --release --example bench -- --database postgres://user@host/database
 //! ```
 //!
 //! Everything runs in one process on one SQLite file with `synchronous=FULL`: engine, steps (which return at
 //! once), load generator and SQLite itself. Disks differ by ten times from minute to minute, so an fsync
 //! baseline of the same minute and the raw ceiling of the same run stand beside every figure.
+//!
+//! On PostgreSQL every cell has a schema of its own, which goes with it, and the server is another process, perhaps on
+//! another machine: its CPU is not counted here, and the fsync baseline is that of this machine.
 
 mod cell;
+mod place;
 mod process;
 mod raw;
 mod report;
@@ -19,9 +24,11 @@ mod workload;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Parser;
 
 use cell::Cell;
+use place::Place;
 use workload::Shape;
 
 /// Measures sagas per second, commits, rows and CPU per saga, beside an fsync baseline and the raw ceiling.
@@ -37,6 +44,10 @@ struct Args {
     /// must be on the disk that is to be measured.
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
+    /// A PostgreSQL server to measure instead of SQLite, as postgres://user@host/database. The user must be able
+    /// to create schemas.
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     /// How many sagas run at once; may be given several times.
     #[arg(long, value_name = "N", default_values_t = [1, 64, 512])]
     in_flight: Vec<usize>,
@@ -49,13 +60,22 @@ async fn main() -> anyhow::Result<()> {
         Some(dir) => tempfile::tempdir_in(dir)?,
         None => tempfile::tempdir()?,
     };
+    let place = match &args.database {
+        Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Place::Server(url.clone())
+        }
+        Some(_) => {
+            bail!("give --database a URL such as postgres://user@host/database, or leave it out for SQLite")
+        }
+        None => Place::Folder(dir.path().to_owned()),
+    };
     let mut cells: Vec<Cell> = Vec::new();
     for &in_flight in &args.in_flight {
         let fsync = process::fsync_baseline(dir.path())?;
         say(&format!("fsync of 4 KiB: p50 {:.2} ms, {:.0}/s", fsync.p50_ms, fsync.per_second));
         for shape in Shape::ALL {
             let sagas = sagas(in_flight, args.quick);
-            let cell = cell::measure(dir.path(), shape, in_flight, sagas, fsync).await?;
+            let cell = cell::measure(&place, shape, in_flight, sagas, fsync).await?;
             say(&report::line(&cell));
             cells.push(cell);
         }

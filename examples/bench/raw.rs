@@ -1,16 +1,16 @@
-//! The raw ceiling: the very rows and bytes that the engine wrote, written again into a fresh file of the same
-//! schema in perfect batches, by SQL alone.
+//! The raw ceiling: the very rows and bytes that the engine wrote, written again into a fresh database of the same
+//! schema and kind in perfect batches, by SQL alone.
 
-use std::path::Path;
 use std::time::Instant;
 
 use amends_migrations::{Migrator, MigratorTrait as _};
-use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
+use anyhow::bail;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, QueryResult, Statement,
-    TransactionTrait as _, Value,
+    ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, Statement, TransactionTrait as _, Value,
 };
+use uuid::Uuid;
 
+use crate::place::{Place, Spot};
 use crate::process;
 
 /// What SQL alone does.
@@ -33,16 +33,16 @@ struct Written {
     rows: Vec<Row>,
 }
 
-/// Writes again what stands in `file`.
+/// Writes again what stands in `written`.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
-pub async fn ceiling(file: &Path, dir: &Path) -> anyhow::Result<Raw> {
-    let from = connect(file, "ro").await?;
+pub async fn ceiling(written: &Spot, place: &Place) -> anyhow::Result<Raw> {
+    let from = written.connect().await?;
     let sagas = read(&from, "saga").await?;
     let journal = read(&from, "journal").await?;
-    let ends = ends(&from).await?;
+    let ends = ends(&sagas);
     from.close().await?;
-    let target = dir.join("raw.db");
-    let to = connect(&target, "rwc").await?;
+    let target = place.spot("raw").await?;
+    let to = target.connect().await?;
     Migrator::up(&to, None).await?;
     let count = sagas.rows.len();
     let (cpu, began) = (process::cpu(), Instant::now());
@@ -61,30 +61,33 @@ pub async fn ceiling(file: &Path, dir: &Path) -> anyhow::Result<Raw> {
     let seconds = began.elapsed().as_secs_f64();
     let spent = cpu.zip(process::cpu()).map(|(from, to)| (to - from).as_secs_f64() * 1e3 / count as f64);
     to.close().await?;
-    for end in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{end}", target.display()));
-    }
+    target.remove().await?;
     Ok(Raw { sagas_per_second: count as f64 / seconds, cpu_ms_per_saga: spent })
 }
 
-async fn connect(file: &Path, mode: &str) -> anyhow::Result<DatabaseConnection> {
-    let mut options = ConnectOptions::new(format!("sqlite://{}?mode={mode}", file.display()));
-    options.max_connections(1).sqlx_logging(false).map_sqlx_sqlite_opts(|o| {
-        o.journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .pragma("temp_store", "MEMORY")
-            .statement_cache_capacity(64)
-    });
-    Ok(Database::connect(options).await?)
+fn statement(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Statement {
+    Statement::from_sql_and_values(db.get_database_backend(), sql, values)
 }
 
-fn statement(sql: &str, values: Vec<Value>) -> Statement {
-    Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
+/// `($1, $2), ($3, $4)`: so many rows of so many values.
+fn places(rows: usize, columns: usize) -> String {
+    let row = |row: usize| {
+        let numbers: Vec<String> = (1..=columns).map(|n| format!("${}", row * columns + n)).collect();
+        format!("({})", numbers.join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 /// All rows of a table, with whatever columns it has.
 async fn read(db: &DatabaseConnection, table: &'static str) -> anyhow::Result<Written> {
-    let about = db.query_all_raw(statement(&format!("PRAGMA table_info({table})"), vec![])).await?;
+    let about = match db.get_database_backend() {
+        DbBackend::Postgres => {
+            "SELECT column_name AS name, data_type AS type FROM information_schema.columns \
+             WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
+        }
+        _ => "SELECT name, type FROM pragma_table_info($1)",
+    };
+    let about = db.query_all_raw(statement(db, about, vec![table.into()])).await?;
     let mut columns = Vec::new();
     let mut kinds = Vec::new();
     for column in about {
@@ -92,7 +95,7 @@ async fn read(db: &DatabaseConnection, table: &'static str) -> anyhow::Result<Wr
         kinds.push(column.try_get::<String>("", "type")?);
     }
     let sql = format!("SELECT {} FROM {table} ORDER BY 1", columns.join(", "));
-    let rows = db.query_all_raw(statement(&sql, vec![])).await?;
+    let rows = db.query_all_raw(statement(db, &sql, vec![])).await?;
     let rows = rows.iter().map(|row| values(row, &columns, &kinds)).collect::<anyhow::Result<_>>()?;
     Ok(Written { table, columns, rows })
 }
@@ -100,63 +103,47 @@ async fn read(db: &DatabaseConnection, table: &'static str) -> anyhow::Result<Wr
 fn values(row: &QueryResult, columns: &[String], kinds: &[String]) -> anyhow::Result<Row> {
     let one = |(name, kind): (&String, &String)| -> anyhow::Result<Value> {
         Ok(match kind.as_str() {
-            "INTEGER" => row.try_get::<Option<i64>>("", name)?.into(),
-            "BLOB" => row.try_get::<Option<Vec<u8>>>("", name)?.into(),
-            _ => row.try_get::<Option<String>>("", name)?.into(),
+            "INTEGER" | "bigint" => row.try_get::<Option<i64>>("", name)?.into(),
+            "integer" => row.try_get::<Option<i32>>("", name)?.into(),
+            "smallint" => row.try_get::<Option<i16>>("", name)?.into(),
+            "BLOB" | "bytea" => row.try_get::<Option<Vec<u8>>>("", name)?.into(),
+            "uuid" => row.try_get::<Option<Uuid>>("", name)?.into(),
+            "TEXT" | "text" => row.try_get::<Option<String>>("", name)?.into(),
+            other => bail!("failed to read the column {name}: nobody copies a {other} here"),
         })
     };
     columns.iter().zip(kinds).map(one).collect()
 }
 
-/// The update that each ended saga got.
-async fn ends(db: &DatabaseConnection) -> anyhow::Result<Vec<Row>> {
-    let sql = "SELECT id, phase, outcome, open_actions, ended_at FROM saga ORDER BY 1";
-    let rows = db.query_all_raw(statement(sql, vec![])).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(vec![
-                row.try_get::<Vec<u8>>("", "id")?.into(),
-                row.try_get::<String>("", "phase")?.into(),
-                row.try_get::<Option<String>>("", "outcome")?.into(),
-                row.try_get::<i64>("", "open_actions")?.into(),
-                row.try_get::<Option<i64>>("", "ended_at")?.into(),
-            ])
-        })
-        .collect()
+/// What the update sets that each ended saga got, by its columns.
+const ENDS: [&str; 5] = ["id", "phase", "outcome", "open_actions", "ended_at"];
+
+fn ends(sagas: &Written) -> Vec<Row> {
+    let places = ENDS.map(|column| sagas.columns.iter().position(|name| name == column));
+    sagas.rows.iter().map(|row| places.iter().flatten().map(|place| row[*place].clone()).collect()).collect()
 }
 
-async fn write<C: sea_orm::ConnectionTrait>(
-    db: &C,
-    of: &Written,
-    from: usize,
-    count: usize,
-) -> anyhow::Result<()> {
+async fn write<C: ConnectionTrait>(db: &C, of: &Written, from: usize, count: usize) -> anyhow::Result<()> {
     let rows = of.rows.iter().skip(from).take(count).collect::<Vec<_>>();
     for chunk in rows.chunks(CHUNK) {
-        let one = format!("({})", vec!["?"; of.columns.len()].join(", "));
-        let all = vec![one; chunk.len()].join(", ");
+        let all = places(chunk.len(), of.columns.len());
         let sql = format!("INSERT INTO {} ({}) VALUES {all}", of.table, of.columns.join(", "));
         let values = chunk.iter().flat_map(|row| row.iter().cloned()).collect();
-        db.execute_raw(statement(&sql, values)).await?;
+        db.execute_raw(statement(db, &sql, values)).await?;
     }
     Ok(())
 }
 
-async fn update<C: sea_orm::ConnectionTrait>(
-    db: &C,
-    ends: &[Row],
-    from: usize,
-    count: usize,
-) -> anyhow::Result<()> {
+async fn update<C: ConnectionTrait>(db: &C, ends: &[Row], from: usize, count: usize) -> anyhow::Result<()> {
     let rows = ends.iter().skip(from).take(count).collect::<Vec<_>>();
     for chunk in rows.chunks(CHUNK) {
-        let all = vec!["(?, ?, ?, ?, ?)"; chunk.len()].join(", ");
+        let all = places(chunk.len(), ENDS.len());
         let sql = format!(
             "UPDATE saga SET phase = p.column2, outcome = p.column3, open_actions = p.column4, \
              ended_at = p.column5, owner = NULL FROM (VALUES {all}) AS p WHERE saga.id = p.column1"
         );
         let values = chunk.iter().flat_map(|row| row.iter().cloned()).collect();
-        db.execute_raw(statement(&sql, values)).await?;
+        db.execute_raw(statement(db, &sql, values)).await?;
     }
     Ok(())
 }

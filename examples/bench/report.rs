@@ -11,7 +11,7 @@ sagas/s: completed (or compensated), each transition durable before the next ste
 p50/p95/p99: milliseconds from the call of `start` to the outcome.
 commits, rows: transactions and journal rows per saga; rows/commit: how well the group commit fills.
 KiB: journal text per saga. CPU: user and system time of this whole process per saga, load generator and
-SQLite included. raw: the same rows and bytes by SQL alone in perfect batches, in this run; of raw: the ratio.";
+SQLite included, a PostgreSQL server not. raw: the same rows and bytes by SQL alone in perfect batches, in this run; of raw: the ratio.";
 
 /// One cell while others still run.
 pub fn line(cell: &Cell) -> String {

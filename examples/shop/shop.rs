@@ -45,7 +45,7 @@ pub struct Shop {
 /// The engine's store.
 enum Opened {
     Sqlite(Arc<SqliteStore>),
-    Postgres(PostgresStore, AtWork),
+    Postgres(Arc<PostgresStore>, Box<AtWork>),
 }
 
 impl Shop {
@@ -63,7 +63,7 @@ impl Shop {
             Place::Schemas(schemas) => {
                 let at_work = schemas.enter().await?;
                 let store = PostgresStore::open(&schemas.engine_url()).await.map_err(unopened)?;
-                (Opened::Postgres(store, at_work), schemas.participants())
+                (Opened::Postgres(Arc::new(store), Box::new(at_work)), schemas.participants())
             }
         };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -75,7 +75,7 @@ impl Shop {
         participants.stock_up(&shelves).await.context("failed to stock the shelves")?;
         let engine = match &store {
             Opened::Sqlite(store) => engine(store.clone(), &participants, pace).await?,
-            Opened::Postgres(store, _) => engine(Arc::new(store.clone()), &participants, pace).await?,
+            Opened::Postgres(store, _) => engine(store.clone(), &participants, pace).await?,
         };
         Ok(Self { engine, store, participants })
     }
@@ -94,7 +94,7 @@ impl Shop {
                     store.close().await?;
                 }
             }
-            Opened::Postgres(store, _at_work) => store.close().await,
+            Opened::Postgres(store, _at_work) => PostgresStore::clone(&store).close().await,
         }
         Ok(())
     }
