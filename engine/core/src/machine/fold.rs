@@ -79,6 +79,7 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
         JournalEvent::TurnedBack { reason } => {
             expect(state.turned.is_none() && state.phase == Phase::Running, "the saga cannot turn back")?;
             expect(!state.past_pivot(plan), "there is no way back after the pivot")?;
+            expect(!state.pivot_in_doubt(plan), "the pivot is in doubt, and hinders the turn")?;
             state.turned = Some(reason.clone());
             state.phase = Phase::Compensating;
             state.wishes.retain(|wish| wish.operation.is_some());

@@ -293,6 +293,8 @@ fn a_fact_that_cannot_follow_is_refused() {
         ("", started("p", 1), "started cannot follow PENDING"),
         ("begin a\n lost a", queried, "the query's number does not follow"),
         ("run a\n run p", turned.clone(), "there is no way back after the pivot"),
+        ("run a\n begin p", turned.clone(), "the pivot is in doubt, and hinders the turn"),
+        ("run a\n begin p\n partial p", turned.clone(), "the pivot is in doubt, and hinders the turn"),
         ("run a\n cancel op1", turned, "the saga cannot turn back"),
         (back, done, "the saga is not in the phase that ends so"),
         ("run a\n run p\n run r", JournalEvent::Compensated {}, "the saga is not in the phase that ends so"),
