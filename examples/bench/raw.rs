@@ -69,11 +69,14 @@ fn statement(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Statem
     Statement::from_sql_and_values(db.get_database_backend(), sql, values)
 }
 
-/// `($1, $2), ($3, $4)`: so many rows of so many values.
-fn places(rows: usize, columns: usize) -> String {
+/// `(?, ?), (?, ?)` or `($1, $2), ($3, $4)`: so many rows of so many values. SQLite takes `$1` for a name, and looks
+/// for each name among all names before: that halved the ceiling.
+fn places(db: &impl ConnectionTrait, rows: usize, columns: usize) -> String {
+    let numbered = db.get_database_backend() == DbBackend::Postgres;
+    let place = |n: usize| if numbered { format!("${n}") } else { "?".to_owned() };
     let row = |row: usize| {
-        let numbers: Vec<String> = (1..=columns).map(|n| format!("${}", row * columns + n)).collect();
-        format!("({})", numbers.join(", "))
+        let all: Vec<String> = (1..=columns).map(|n| place(row * columns + n)).collect();
+        format!("({})", all.join(", "))
     };
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
@@ -126,7 +129,7 @@ fn ends(sagas: &Written) -> Vec<Row> {
 async fn write<C: ConnectionTrait>(db: &C, of: &Written, from: usize, count: usize) -> anyhow::Result<()> {
     let rows = of.rows.iter().skip(from).take(count).collect::<Vec<_>>();
     for chunk in rows.chunks(CHUNK) {
-        let all = places(chunk.len(), of.columns.len());
+        let all = places(db, chunk.len(), of.columns.len());
         let sql = format!("INSERT INTO {} ({}) VALUES {all}", of.table, of.columns.join(", "));
         let values = chunk.iter().flat_map(|row| row.iter().cloned()).collect();
         db.execute_raw(statement(db, &sql, values)).await?;
@@ -137,7 +140,7 @@ async fn write<C: ConnectionTrait>(db: &C, of: &Written, from: usize, count: usi
 async fn update<C: ConnectionTrait>(db: &C, ends: &[Row], from: usize, count: usize) -> anyhow::Result<()> {
     let rows = ends.iter().skip(from).take(count).collect::<Vec<_>>();
     for chunk in rows.chunks(CHUNK) {
-        let all = places(chunk.len(), ENDS.len());
+        let all = places(db, chunk.len(), ENDS.len());
         let sql = format!(
             "UPDATE saga SET phase = p.column2, outcome = p.column3, open_actions = p.column4, \
              ended_at = p.column5, owner = NULL FROM (VALUES {all}) AS p WHERE saga.id = p.column1"
