@@ -83,6 +83,21 @@ const LAYERS: &[Layer] = &[
         outside: Outside::Not(&["async-nats", "axum*", "hyper*", "reqwest", "clap*"]),
     },
     Layer {
+        package: "amends-nats",
+        folder: "adapters/nats",
+        ours: &["amends"],
+        ours_in_tests: &["amends-testkit", "amends-nats-testkit", "amends-sea-orm"],
+        outside: Outside::Not(&["sea-orm*", "sqlx*", "axum*", "hyper*", "reqwest", "clap*"]),
+    },
+    Layer {
+        package: "amends-nats-testkit",
+        folder: "adapters/nats-testkit",
+        ours: &[],
+        ours_in_tests: &[],
+        // It runs a program; it does not speak with it.
+        outside: Outside::Only(&["rustix", "tempfile"]),
+    },
+    Layer {
         package: "amends-migrations",
         folder: "migrations",
         ours: &[],
