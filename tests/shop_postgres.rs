@@ -3,9 +3,12 @@
 #[path = "shop/process.rs"]
 mod process;
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use amends::ports::{Ids as _, RandomIds};
 use amends_core::Timestamp;
-use process::{Ended, Page, repository, run, run_with_input};
+use process::{Ended, Page, repository, run, run_with_input, shop};
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _, Executor as _};
 use tempfile::TempDir;
@@ -140,6 +143,77 @@ async fn the_last_page_is_the_same_on_postgres_as_on_a_file() {
     let broken = on(&url);
     assert_code(&broken, 1);
     assert!(broken.out.contains("cup-blue") && broken.out.contains("DO NOT BALANCE"), "{}", broken.out);
+}
+
+/// A worker at work, and where it writes.
+async fn worker(url: &str) -> Child {
+    let mut command = shop();
+    command.args(["--database", url, "--worker", "--lease", "2", "--pace", "0.05"]);
+    let mut worker = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the shop starts");
+    let mut said = String::new();
+    let err = worker.stderr.as_mut().expect("it was piped");
+    BufReader::new(err).read_line(&mut said).expect("it prints text");
+    assert!(said.starts_with("at work as "), "{said}");
+    worker
+}
+
+/// Ends one process, by its id, and nobody else.
+fn terminate(mut child: Child) -> Option<i32> {
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    child.wait().expect("it can be waited for").code()
+}
+
+#[tokio::test]
+async fn what_one_process_submits_others_see_through_and_a_third_audits() {
+    let schemas = Schemas::new();
+    let url = schemas.url();
+    let lines = |number: &'static str| ["--database", &url, "--generated", number, "--seed", "7"];
+    let workers = [worker(&url).await, worker(&url).await];
+    for (number, said) in [("20", "20 sagas are there; 0 of"), ("40", "40 sagas are there; 0 of")] {
+        let submitted = run(lines(number).iter().chain(&["--submit", "--lease", "2", "--pace", "0.05"]));
+        assert_code(&submitted, 0);
+        assert!(submitted.err.contains(said), "{}", submitted.err);
+    }
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.saga").await, 40, "the first twenty are the same");
+
+    let audited = run(lines("40").iter().chain(&["--audit", "60"]));
+    assert_code(&audited, 0);
+    let page = Page::read(&audited.out);
+    let ended: i64 =
+        page.rows("OUTCOMES").into_iter().filter(|row| row[1] != "on a desk").map(number_of).sum();
+    assert_eq!(ended, 40, "nobody is needed for what is made up: {}", audited.out);
+    assert!(page.rows("AUDIT").iter().all(|rule| rule[1] == "holds"), "{}", audited.out);
+    assert_eq!(
+        schemas.number("SELECT count(*) FROM SHOP.node WHERE ended_at IS NULL").await,
+        2,
+        "it joins nobody"
+    );
+    for worker in workers {
+        assert_eq!(terminate(worker), Some(0));
+    }
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.worker").await, 0);
+
+    // A line that nobody submitted, and a saga that nobody works on, are found.
+    let missing = run(lines("41").iter().chain(&["--audit", "0"]));
+    assert_code(&missing, 1);
+    let rule = page_line(&missing, "every line that starts a saga has its saga");
+    assert!(rule.contains("BROKEN"), "{rule}");
+    let more = run(lines("60").iter().chain(&["--submit", "--lease", "2", "--pace", "100"]));
+    assert_code(&more, 0);
+    let unworked = run(lines("60").iter().chain(&["--audit", "0"]));
+    assert_code(&unworked, 1);
+    let rule = page_line(&unworked, "every saga has ended, or stands on a desk with a reason");
+    assert!(rule.contains("BROKEN"), "{rule}");
+}
+
+fn number_of(row: Vec<String>) -> i64 {
+    row.last().expect("a number").parse().expect("a number")
+}
+
+fn page_line(ended: &Ended, begins: &str) -> String {
+    let rows = Page::read(&ended.out).rows("AUDIT");
+    rows.into_iter().find(|row| row[0].starts_with(begins)).expect("the rule is there").join(" ")
 }
 
 #[tokio::test]

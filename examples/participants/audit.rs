@@ -9,7 +9,7 @@ use std::fmt;
 use amends_workflows::Money;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, TransactionTrait};
 
-use super::service::Service;
+use super::place::Place;
 use super::sql;
 
 /// How a saga ended, or that it did not, in the engine's words.
@@ -225,10 +225,14 @@ const RULES: &[Rule] = &[
 /// How many offences a finding shows.
 const FAULTS_SHOWN: usize = 3;
 
-pub(super) async fn audit(service: &Service, ended: &[Ended]) -> Result<Vec<Finding>, DbErr> {
+/// Compares what happened at a place with how the sagas ended. Nothing that is kept there is changed.
+///
+/// # Errors
+/// When the database fails.
+pub async fn audit(place: &Place, ended: &[Ended]) -> Result<Vec<Finding>, DbErr> {
     // One connection for all of it: the table of ends lives and dies with it. And one transaction, so that
     // all rules look at the same moment.
-    let db = service.another_connection().await?;
+    let db = place.connect(1).await?;
     let findings = look(&db, ended).await;
     db.close().await?;
     findings

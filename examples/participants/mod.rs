@@ -33,7 +33,7 @@ use amends_workflows::names::Sku;
 use amends_workflows::ports;
 use sea_orm::{ConnectionTrait, DbErr};
 
-pub use audit::{End, Ended, Finding};
+pub use audit::{End, Ended, Finding, audit};
 pub use fault::{InvalidFault, Kind, PlannedFault};
 pub use place::Place;
 
@@ -98,7 +98,7 @@ impl Participants {
     /// # Errors
     /// When the database fails.
     pub async fn audit(&self, ended: &[Ended]) -> Result<Vec<Finding>, DbErr> {
-        audit::audit(&self.service, ended).await
+        audit::audit(self.service.place(), ended).await
     }
 
     /// Lets go of the place.

@@ -170,9 +170,9 @@ impl Service {
         Ok(service)
     }
 
-    /// A connection of one's own.
-    pub(super) async fn another_connection(&self) -> Result<DatabaseConnection, DbErr> {
-        self.0.place.connect(1).await
+    /// Where it keeps what it has.
+    pub(super) fn place(&self) -> &Place {
+        &self.0.place
     }
 
     pub(super) async fn close(&self) -> Result<(), DbErr> {

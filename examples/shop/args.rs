@@ -28,6 +28,19 @@ pub struct Args {
     #[arg(long, value_name = "FILE|-", verbatim_doc_comment)]
     pub orders: Option<PathBuf>,
 
+    /// Runs lines that are made up from --seed instead, so many of them, with bad days that the
+    /// sagas get over by themselves. The same seed gives the same lines, and a smaller number
+    /// the first of them.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "orders",
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        allow_negative_numbers = true,
+        verbatim_doc_comment
+    )]
+    pub generated: Option<u32>,
+
     /// Shuffles the order in which the lines arrive; lines about one order keep theirs. 0 is
     /// the order of the file. Nothing else here is left to chance: what a participant does
     /// wrong stands in the lines.
@@ -44,15 +57,50 @@ pub struct Args {
     #[arg(long, value_name = "X", default_value_t = 0.02, value_parser = pace, allow_negative_numbers = true, verbatim_doc_comment)]
     pub pace: f64,
 
-    /// How many sagas may be under way at once.
+    /// How many sagas may be under way at once; of a worker, which takes whatever is there, how
+    /// many calls.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 64,
         value_parser = clap::value_parser!(u16).range(1..=4096),
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        verbatim_doc_comment
     )]
     pub in_flight: u16,
+
+    /// After how many seconds without a heartbeat a process is taken for dead, and the others
+    /// go on with its sagas; the same for all processes on one database. Not used on a file.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease, allow_negative_numbers = true, verbatim_doc_comment)]
+    pub lease: f64,
+
+    /// Works on the sagas that are there, beside other processes, and reads no lines. SIGTERM or
+    /// SIGINT ends it: what is under way is awaited, and the others go on with the rest.
+    #[arg(
+        long,
+        group = "mode",
+        conflicts_with_all = ["orders", "generated", "seed", "fresh"],
+        verbatim_doc_comment
+    )]
+    pub worker: bool,
+
+    /// Starts the sagas of the lines, awaits nothing, and leaves them to the workers.
+    #[arg(long, group = "mode")]
+    pub submit: bool,
+
+    /// Does no work: waits until nothing is under way, for at most so many seconds, and prints
+    /// the last page, with two more rules: every line that starts a saga has its saga, and every
+    /// saga has ended or stands on a desk with a reason. Nothing is changed.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        group = "mode",
+        conflicts_with_all = ["fresh", "pace", "in_flight", "lease"],
+        value_parser = clap::value_parser!(u32).range(0..=86_400),
+        allow_negative_numbers = true,
+        verbatim_doc_comment
+    )]
+    pub audit: Option<u32>,
 
     /// Shows one saga and runs nothing: where it stands, its graph and its timeline. SAGA is
     /// its id, its key, or workflow/key. Opens the database read-only, also while a run is
@@ -60,7 +108,8 @@ pub struct Args {
     #[arg(
         long,
         value_name = "SAGA",
-        conflicts_with_all = ["orders", "seed", "fresh", "pace", "in_flight"],
+        group = "mode",
+        conflicts_with_all = ["orders", "generated", "seed", "fresh", "pace", "in_flight", "lease"],
         verbatim_doc_comment
     )]
     pub show: Option<String>,
@@ -73,6 +122,11 @@ const EXAMPLES: &str = r#"Examples:
   cargo run --example shop -- --orders mine.jsonl --database /tmp/mine.db
   cargo run --example shop -- --database postgres://me@localhost/test
   tail -n 20 mine.jsonl | cargo run --example shop -- --orders -
+
+Many processes on one PostgreSQL, killed and started again as you like:
+  cargo run --example shop -- --database postgres://me@localhost/test --worker        three times, say
+  cargo run --example shop -- --database postgres://me@localhost/test --submit --generated 2000
+  cargo run --example shop -- --database postgres://me@localhost/test --audit 300 --generated 2000
 
 Lines, one object each; the last two are what a person does about a saga that stands on a desk, and
 the page at the end of a run tells the other verbs:
@@ -89,11 +143,11 @@ It may be killed at any moment; the same command continues. RUST_LOG=amends=info
 retries and desk entries; --show tells every decision of a saga.
 
 Exit codes:
-    0  stock and money balance, or a saga was shown
-    1  they do not balance
+    0  stock and money balance, a saga was shown, lines were submitted, or a worker ended as told
+    1  they do not balance, or --audit found a line without its saga, or a saga under way
     2  the input cannot be used, or a database or the output failed; nothing was lost
   130  interrupted by SIGINT, in good order
-  143  ended by SIGTERM, in good order"#;
+  143  ended by SIGTERM, in good order; a worker ends with 0 then, and by SIGINT too"#;
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
@@ -103,5 +157,12 @@ fn pace(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(pace) if (0.001..=100.0).contains(&pace) => Ok(pace),
         _ => Err("give a number from 0.001 (a thousand times faster than life) to 100".to_owned()),
+    }
+}
+
+fn lease(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(lease) if (0.1..=3_600.0).contains(&lease) => Ok(lease),
+        _ => Err("give a number of seconds from 0.1 to 3600".to_owned()),
     }
 }

@@ -23,8 +23,7 @@ use crate::load::{Event, Line, Operator, SagaName};
 use crate::progress::{Progress, Tally};
 use crate::shop::Shop;
 
-pub use feeder::arrival;
-use feeder::{Fed, Feeder, Starter};
+pub use feeder::{Fed, Feeder, Starter, arrival};
 use operators::is_time_for;
 
 /// How often the desks are looked at, and progress is shown.
@@ -327,6 +326,7 @@ impl<'a> Drive<'a> {
     }
 }
 
-fn is_for_a_person(wait: &Wait) -> bool {
+/// Will nothing happen here unless somebody does something?
+pub fn is_for_a_person(wait: &Wait) -> bool {
     matches!(wait, Wait::Person(_) | Wait::Paused { .. })
 }

@@ -6,36 +6,84 @@ use amends::SagaView;
 use amends::core::event::TurnReason;
 use amends::core::state::Phase;
 use amends::core::{JournalEvent, Json, SagaId, Timestamp};
-use amends::ports::{SagaFilter, SagaRow, WorkItemRow};
+use amends::ports::{SagaFilter, SagaQuery, SagaRow, WorkItemRow};
 use amends_workflows::{Currency, Money, OrderPlaced, PaymentRequested, RefundRequested};
-use anyhow::bail;
+use anyhow::{Context as _, anyhow, bail};
 
 use crate::desk::offers;
 use crate::drive::{Facts, Started};
 use crate::load::SagaName;
 use crate::participants::{self, Ended, Finding};
+use crate::plans::Plans;
 use crate::report::{DeskRow, End, LineCounts, Outcome, Report, Verdict};
-use crate::shop::{Shop, gist};
+use crate::shop::gist;
+
+/// What a page is read from.
+pub struct Books<'a> {
+    /// The sagas.
+    pub query: &'a dyn SagaQuery,
+    /// What they run by.
+    pub plans: Plans,
+    /// Where their effects are.
+    pub effects: participants::Place,
+    /// What waits is measured from here.
+    pub now: Timestamp,
+}
+
+impl Books<'_> {
+    /// One saga, closely.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be read.
+    pub async fn view(&self, saga: SagaId) -> anyhow::Result<SagaView> {
+        let loaded = self.query.read(saga).await?.context("failed to read a saga that was just listed")?;
+        let plan = self.plans.of_saga(&loaded.row.definition)?;
+        SagaView::new(plan, &loaded, self.now).map_err(|reason| anyhow!(reason))
+    }
+
+    /// All sagas, or those of a phase.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn sagas(&self, phase: Option<Phase>) -> anyhow::Result<Vec<SagaRow>> {
+        let phase = phase.map(|phase| phase.word().to_owned());
+        let mut filter = SagaFilter { phase, limit: 1_000, ..SagaFilter::default() };
+        let mut rows = Vec::new();
+        loop {
+            let page = self.query.list(&filter).await?;
+            let Some(last) = page.last() else { return Ok(rows) };
+            filter.after = Some(last.id);
+            rows.extend(page);
+        }
+    }
+}
 
 /// Reads both databases.
 ///
 /// # Errors
 /// When one does not answer.
-pub async fn report(shop: &Shop, facts: Facts, malformed: Vec<(usize, String)>) -> anyhow::Result<Report> {
+pub async fn report(
+    books: &Books<'_>,
+    facts: Facts,
+    malformed: Vec<(usize, String)>,
+) -> anyhow::Result<Report> {
     let mut report = Report::default();
     lines(&mut report, facts, malformed);
-    let rows = all(shop).await?;
+    let rows = books.sagas(None).await?;
     let mut desk: HashMap<SagaId, Vec<WorkItemRow>> = HashMap::new();
-    for (saga, item) in shop.engine.query().desk(u32::MAX).await? {
+    for (saga, item) in books.query.desk(u32::MAX).await? {
         desk.entry(saga).or_default().push(item);
     }
-    let (mut ended, now) = (Vec::new(), shop.engine.now());
+    let (mut ended, now) = (Vec::new(), books.now);
     for row in rows {
         let items = desk.remove(&row.id).unwrap_or_default();
         let view = match &row.set_aside {
-            None => Some(shop.engine.inspect(row.id).await?),
+            None => Some(books.view(row.id).await?),
             Some(_) => None,
         };
+        let claimed = view.as_ref().map_or(0, takeovers);
+        report.taken_over.sagas += usize::from(claimed > 0);
+        report.taken_over.times += claimed;
         *report.outcomes.entry(outcome(&row, view.as_ref(), &items)).or_default() += 1;
         let name = SagaName { workflow: row.definition.workflow.to_string(), key: row.key.to_string() };
         report.desk.extend(items.into_iter().map(|item| desk_row(&name, view.as_ref(), item, now)));
@@ -44,7 +92,7 @@ pub async fn report(shop: &Shop, facts: Facts, malformed: Vec<(usize, String)>) 
     report.desk.sort_by(|a, b| (&a.saga, &a.action).cmp(&(&b.saga, &b.action)));
     let verdict =
         |Finding { rule, ok, detail }: Finding| Verdict { rule: rule.to_owned(), holds: ok, detail };
-    report.audit = shop.participants.audit(&ended).await?.into_iter().map(verdict).collect();
+    report.audit = participants::audit(&books.effects, &ended).await?.into_iter().map(verdict).collect();
     Ok(report)
 }
 
@@ -70,15 +118,10 @@ fn lines(report: &mut Report, facts: Facts, malformed: Vec<(usize, String)>) {
         .collect();
 }
 
-async fn all(shop: &Shop) -> anyhow::Result<Vec<SagaRow>> {
-    let mut filter = SagaFilter { limit: 1_000, ..SagaFilter::default() };
-    let mut rows = Vec::new();
-    loop {
-        let page = shop.engine.query().list(&filter).await?;
-        let Some(last) = page.last() else { return Ok(rows) };
-        filter.after = Some(last.id);
-        rows.extend(page);
-    }
+/// How often a saga went on with another owner, or another process, than before.
+fn takeovers(view: &SagaView) -> usize {
+    let events = view.journal().iter().flat_map(|transition| &transition.events);
+    events.filter(|event| matches!(event, JournalEvent::Claimed { .. })).count()
 }
 
 fn outcome(row: &SagaRow, view: Option<&SagaView>, items: &[WorkItemRow]) -> Outcome {

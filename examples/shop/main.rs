@@ -1,28 +1,36 @@
 //! A shop whose orders, payments and refunds are sagas: one command shows what the engine is for.
 //!
-//! Read `args` (what can be asked), `load` and `admission` (what comes in), `place`, `files`, `schemas` and `contents` (what is
-//! worked on), `shop` (what works on it), `run` and `drive` (what is done), `findings`, `desk` and `report` (the
-//! last page), `show` and `waits` (one saga, closely) and `text` (how anything is printed).
+//! Read `args` (what can be asked), `load`, `generated` and `admission` (what comes in), `place`, `files`, `schemas` and
+//! `contents` (what is worked on), `shop` (what works on it), `run` and `drive` (what is done), `submit` and `worker`
+//! (the same by many processes), `findings`, `desk` and `report` (the last page), `audit` (the page without the work),
+//! `show` and `waits` (one saga, closely), `reader` and `plans` (how databases are read by who does not work on them)
+//! and `text` (how anything is printed).
 
 mod admission;
 mod args;
+mod audit;
 mod contents;
 mod desk;
 mod drive;
 mod files;
 mod findings;
+mod generated;
 mod load;
 #[path = "../participants/mod.rs"]
 mod participants;
 mod place;
+mod plans;
 mod progress;
+mod reader;
 mod report;
 mod run;
 mod schemas;
 mod shop;
 mod show;
+mod submit;
 mod text;
 mod waits;
+mod worker;
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -36,9 +44,9 @@ use args::Args;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum End {
-    /// Stock and money balance, or a saga was shown.
+    /// Stock and money balance, a saga was shown, lines were submitted, or a worker ended as it was told.
     Good = 0,
-    /// Stock and money do not balance.
+    /// A rule of the audit is broken.
     Unbalanced = 1,
     /// The input cannot be used: a flag, the file with the lines, the database.
     Unusable = 2,
@@ -79,9 +87,12 @@ async fn main() -> ExitCode {
             .with_ansi(std::io::stderr().is_terminal())
             .init();
     }
-    let done = match &args.show {
-        Some(saga) => show::show(&args.database, saga).await,
-        None => run::run(&args).await,
+    let done = match (&args.show, args.audit) {
+        (Some(saga), _) => show::show(&args.database, saga).await,
+        (None, Some(within)) => audit::audit(&args, within).await,
+        (None, None) if args.worker => worker::work(&args).await,
+        (None, None) if args.submit => submit::submit(&args).await,
+        (None, None) => run::run(&args).await,
     };
     let end = done.unwrap_or_else(|error| {
         text::say(format_args!("shop: {error:#}"));

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use crate::Unusable;
 use crate::contents::Contents;
 use crate::files::Files;
+use crate::participants;
 use crate::schemas::Schemas;
 
 /// One place for sagas, and one for their effects.
@@ -25,6 +26,14 @@ impl Place {
         match database.split_once(':') {
             Some(("postgres" | "postgresql", _)) => Ok(Self::Schemas(Box::new(Schemas::named(database)?))),
             _ => Files::named(database).map(Self::Files),
+        }
+    }
+
+    /// Where the participants have theirs.
+    pub fn effects(&self) -> participants::Place {
+        match self {
+            Self::Files(files) => participants::Place::File(files.participants.clone()),
+            Self::Schemas(schemas) => schemas.participants(),
         }
     }
 

@@ -27,6 +27,19 @@ pub struct Report {
     pub desk: Vec<DeskRow>,
     /// The rules of the audit.
     pub audit: Vec<Verdict>,
+    /// How often sagas changed hands.
+    pub taken_over: TakenOver,
+    /// Whether that is said: one process that sees everything through has nothing to tell of it.
+    pub tell_takeovers: bool,
+}
+
+/// Sagas that went on in another process than before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TakenOver {
+    /// How many.
+    pub sagas: usize,
+    /// How often, all in all.
+    pub times: usize,
 }
 
 /// One kind of ending.
@@ -182,12 +195,20 @@ impl Report {
             let broken = format!("{}: {}", verdict.rule, shown(&verdict.detail));
             writeln!(page, "{}", wrapped(&broken, look.width, 2))?;
         }
+        if self.tell_takeovers {
+            let TakenOver { sagas, times } = self.taken_over;
+            let sagas = counted(sagas, "saga", "sagas");
+            writeln!(page, "\n{sagas} changed hands, {} in all.", counted(times, "time", "times"))?;
+        }
         let broken = self.audit.iter().filter(|verdict| !verdict.holds).count();
         match broken {
             0 => writeln!(page, "\nStock and money balance."),
             n => {
                 let rules = counted(self.audit.len(), "rule", "rules");
-                writeln!(page, "\nStock and money DO NOT BALANCE: {n} of {rules} broken.")
+                // Of work by many, more is asked than that.
+                let what =
+                    if self.tell_takeovers { "NOT ALL IS WELL" } else { "Stock and money DO NOT BALANCE" };
+                writeln!(page, "\n{what}: {n} of {rules} broken.")
             }
         }
     }

@@ -10,16 +10,18 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Args;
 use crate::drive::{Drive, arrival};
+use crate::findings::Books;
 use crate::load::{self, Lines};
 use crate::place::Place;
+use crate::plans::Plans;
 use crate::progress::Progress;
-use crate::report::Look;
-use crate::shop::Shop;
+use crate::report::{Look, Report};
+use crate::shop::{Shop, Tempo};
 use crate::text::{self, counted, print, say};
-use crate::{End, Unusable, findings};
+use crate::{End, Unusable, findings, generated};
 
 /// How long running calls are awaited at the end.
-const GRACE: Duration = Duration::from_secs(5);
+pub const GRACE: Duration = Duration::from_secs(5);
 
 /// How many malformed lines are shown when there is nothing else to show.
 const COMPLAINTS_SHOWN: usize = 10;
@@ -30,22 +32,8 @@ const COMPLAINTS_SHOWN: usize = 10;
 /// When the input cannot be used, or a database fails.
 pub async fn run(args: &Args) -> anyhow::Result<End> {
     let place = Place::named(&args.database)?;
-    let (source, lines) = read(args.orders.as_deref())?;
+    let (source, lines) = lines(args)?;
     let mut progress = Progress::here();
-    if lines.good.is_empty() {
-        for (number, malformed) in lines.malformed.iter().take(COMPLAINTS_SHOWN) {
-            say(format_args!("{source}:{number}: {}", text::shown(&malformed.to_string())));
-        }
-        let what = match lines.malformed.len() {
-            0 => format!("{source} is empty"),
-            n => format!("{source} has no line that can be used ({n} malformed)"),
-        };
-        return Err(Unusable::new(
-            what,
-            "give --orders a file with one JSON document per line, as in examples/orders.jsonl",
-        )
-        .into());
-    }
     if args.fresh {
         place.remove().await?;
     }
@@ -54,7 +42,7 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
 
-    let shop = Shop::open(&place, args.pace).await?;
+    let shop = Shop::open(&place, Tempo::of(args)).await?;
     let drive = Drive::new(&shop, &source, &lines.good);
     let lines_in_order = arrival(lines.good, args.seed);
     let seen = tokio::select! {
@@ -78,8 +66,19 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     };
     progress.finish(&tally, elapsed);
     let malformed = lines.malformed.iter().map(|(line, malformed)| (*line, malformed.to_string())).collect();
-    let report = findings::report(&shop, facts, malformed).await?;
+    let plans = Plans::of(&shop.participants.ports())?;
+    let books =
+        Books { query: shop.engine.query(), plans, effects: shop.effects.clone(), now: shop.engine.now() };
+    let report = findings::report(&books, facts, malformed).await?;
     shop.close().await?;
+    print_page(&report)
+}
+
+/// Prints the last page, and says what it comes to.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn print_page(report: &Report) -> anyhow::Result<End> {
     let colours =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let look = Look { colours, width: text::width() };
@@ -87,7 +86,30 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     Ok(if report.balances() { End::Good } else { End::Unbalanced })
 }
 
-/// The lines, and what they are called.
+/// The lines that are asked for, and what they are called.
+///
+/// # Errors
+/// When they cannot be read, or none can be used.
+pub fn lines(args: &Args) -> Result<(String, Lines), Unusable> {
+    let (source, lines) = match args.generated {
+        Some(number) => ("generated".to_owned(), generated::lines(number, args.seed)),
+        None => read(args.orders.as_deref())?,
+    };
+    if !lines.good.is_empty() {
+        return Ok((source, lines));
+    }
+    for (number, malformed) in lines.malformed.iter().take(COMPLAINTS_SHOWN) {
+        say(format_args!("{source}:{number}: {}", text::shown(&malformed.to_string())));
+    }
+    let what = match lines.malformed.len() {
+        0 => format!("{source} is empty"),
+        n => format!("{source} has no line that can be used ({n} malformed)"),
+    };
+    let then = "give --orders a file with one JSON document per line, as in examples/orders.jsonl";
+    Err(Unusable::new(what, then))
+}
+
+/// The lines of a file, and what they are called.
 fn read(orders: Option<&Path>) -> Result<(String, Lines), Unusable> {
     if orders == Some(Path::new("-")) {
         let lines = load::read(stdin().lock()).map_err(|error| {

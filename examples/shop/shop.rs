@@ -13,6 +13,7 @@ use amends_workflows::{order_saga, payment_saga, refund_saga};
 use anyhow::Context as _;
 
 use crate::Unusable;
+use crate::args::Args;
 use crate::participants::{self, Participants};
 use crate::place::Place;
 use crate::schemas::AtWork;
@@ -40,6 +41,31 @@ pub struct Shop {
     store: Opened,
     /// Those whom it calls.
     pub participants: Participants,
+    /// Where they keep what they have.
+    pub effects: participants::Place,
+}
+
+/// How fast it works, and how patient it is with its like.
+#[derive(Clone, Copy, Debug)]
+pub struct Tempo {
+    /// How many seconds a second of the shop takes.
+    pub pace: f64,
+    /// When a process that does not beat is taken for dead.
+    pub lease: Duration,
+    /// How many calls may be under way at once; none: as many as the engine allows by default.
+    pub calls_max: Option<usize>,
+}
+
+impl Tempo {
+    /// As the command line has it, where one process bounds the sagas under way, and so the calls.
+    pub fn of(args: &Args) -> Self {
+        Self { pace: args.pace, lease: Duration::from_secs_f64(args.lease), calls_max: None }
+    }
+
+    /// With so many calls under way at once.
+    pub fn with_calls(self, most: usize) -> Self {
+        Self { calls_max: Some(most), ..self }
+    }
 }
 
 /// The engine's store.
@@ -53,31 +79,30 @@ impl Shop {
     ///
     /// # Errors
     /// When one is in use or cannot be opened.
-    pub async fn open(place: &Place, pace: f64) -> anyhow::Result<Self> {
-        let (store, own) = match place {
+    pub async fn open(place: &Place, tempo: Tempo) -> anyhow::Result<Self> {
+        let store = match place {
             Place::Files(files) => {
-                let store = SqliteStore::open(&files.database).await.map_err(unopened)?;
-                let own = participants::Place::File(files.participants.clone());
-                (Opened::Sqlite(Arc::new(store)), own)
+                Opened::Sqlite(Arc::new(SqliteStore::open(&files.database).await.map_err(unopened)?))
             }
             Place::Schemas(schemas) => {
                 let at_work = schemas.enter().await?;
                 let store = PostgresStore::open(&schemas.engine_url()).await.map_err(unopened)?;
-                (Opened::Postgres(Arc::new(store), Box::new(at_work)), schemas.participants())
+                Opened::Postgres(Arc::new(store), Box::new(at_work))
             }
         };
+        let effects = place.effects();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let participants = Participants::open(&own, pace, clock)
+        let participants = Participants::open(&effects, tempo.pace, clock)
             .await
             .context("failed to open the database of the participants")?;
         let shelves: Vec<(Sku, u32)> =
             SHELVES.iter().map(|(sku, pieces)| (Sku::from(*sku), *pieces)).collect();
         participants.stock_up(&shelves).await.context("failed to stock the shelves")?;
         let engine = match &store {
-            Opened::Sqlite(store) => engine(store.clone(), &participants, pace).await?,
-            Opened::Postgres(store, _) => engine(store.clone(), &participants, pace).await?,
+            Opened::Sqlite(store) => engine(store.clone(), &participants, tempo).await?,
+            Opened::Postgres(store, _) => engine(store.clone(), &participants, tempo).await?,
         };
-        Ok(Self { engine, store, participants })
+        Ok(Self { engine, store, participants, effects })
     }
 
     /// Closes both places; the engine has been shut down before.
@@ -85,7 +110,7 @@ impl Shop {
     /// # Errors
     /// When one cannot be closed.
     pub async fn close(self) -> anyhow::Result<()> {
-        let Self { engine, store, participants } = self;
+        let Self { engine, store, participants, effects: _ } = self;
         drop(engine);
         participants.close().await?;
         match store {
@@ -100,12 +125,23 @@ impl Shop {
     }
 }
 
-async fn engine<S: Store>(store: Arc<S>, participants: &Participants, pace: f64) -> anyhow::Result<Engine> {
+async fn engine<S: Store>(
+    store: Arc<S>,
+    participants: &Participants,
+    tempo: Tempo,
+) -> anyhow::Result<Engine> {
     let ports = participants.ports();
+    let limits = Limits::default();
+    let limits = Limits {
+        claim_every: Duration::from_millis(500),
+        lease: tempo.lease,
+        max_running: tempo.calls_max.unwrap_or(limits.max_running),
+        ..limits
+    };
     let engine = Engine::builder(store)
         .node_name("shop")
-        .limits(Limits { claim_every: Duration::from_millis(500), ..Limits::default() })
-        .policies(policies(pace))
+        .limits(limits)
+        .policies(policies(tempo.pace))
         .register(order_saga(&ports)?.saga)
         .register(payment_saga(&ports)?.saga)
         .register(refund_saga(&ports)?.saga);

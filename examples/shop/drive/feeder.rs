@@ -14,7 +14,7 @@ use crate::load::{Event, Line, SagaName, Start};
 use crate::participants::Participants;
 
 /// What the drive is told.
-pub(super) enum Fed {
+pub enum Fed {
     /// The saga is there.
     Started {
         line: usize,
@@ -29,24 +29,24 @@ pub(super) enum Fed {
 
 /// Starts sagas side by side, as long as not too many are under way. What comes later about the same saga, the
 /// same again or a conflict, waits for what came before it.
-pub(super) struct Feeder {
-    pub(super) starter: Starter,
-    pub(super) settled: watch::Receiver<HashSet<SagaName>>,
-    pub(super) in_flight: usize,
-    pub(super) fed: mpsc::Sender<Fed>,
+pub struct Feeder {
+    pub starter: Starter,
+    pub settled: watch::Receiver<HashSet<SagaName>>,
+    pub in_flight: usize,
+    pub fed: mpsc::Sender<Fed>,
 }
 
 /// Starts one saga.
 #[derive(Clone)]
-pub(super) struct Starter {
-    pub(super) engine: Engine,
-    pub(super) participants: Participants,
-    pub(super) source: Arc<str>,
+pub struct Starter {
+    pub engine: Engine,
+    pub participants: Participants,
+    pub source: Arc<str>,
 }
 
 impl Feeder {
     /// Returns when everything is fed, or nobody listens any more.
-    pub(super) async fn feed(mut self, lines: Vec<Line>) {
+    pub async fn feed(mut self, lines: Vec<Line>) {
         let room = Arc::new(Semaphore::new(self.in_flight));
         let mut seen: HashSet<SagaName> = HashSet::new();
         let mut starting = JoinSet::new();
