@@ -60,13 +60,15 @@ pub(super) fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding, says: Says
         Finding::Absent => says == Says::Person || settle::absence_is_decisive(s, id, a),
         Finding::Applied(_) | Finding::Partial(_) | Finding::InProgress | Finding::Unclear { .. } => false,
     };
-    if s.state.phase == Phase::Closed {
-        return match says {
-            Says::Person => Outcome::Settled,
-            Says::Query => Outcome::Desk("the saga was closed"),
-        };
-    }
     let recorded = a.is_recorded_as_applied(id);
+    if s.state.phase == Phase::Closed {
+        let same = match finding {
+            Finding::Applied(_) => recorded && a.stage == Stage::Succeeded,
+            Finding::Partial(_) => recorded && a.stage == Stage::Partial,
+            _ => without && !recorded && a.stage.is_settled(),
+        };
+        return closed(same, says);
+    }
     match finding {
         Finding::Applied(_) if recorded && a.stage == Stage::Succeeded => the_same(s, id),
         Finding::Partial(_) if recorded && a.stage == Stage::Partial => Outcome::Settled,
@@ -75,6 +77,16 @@ pub(super) fn judge(s: &Scribe<'_>, id: &ActionId, finding: &Finding, says: Says
         _ if !without => Outcome::Desk("the finding decides nothing"),
         _ if recorded => no_effect_after_all(s, id, a, says),
         _ => Outcome::Settled,
+    }
+}
+
+/// Of a closed saga nothing moves any more: the item closes for a person's word, and for a query that finds what is
+/// recorded.
+fn closed(same: bool, says: Says) -> Outcome {
+    match says {
+        Says::Person => Outcome::Settled,
+        Says::Query if same => Outcome::Settled,
+        Says::Query => Outcome::Desk("the saga was closed: a person says what is true"),
     }
 }
 

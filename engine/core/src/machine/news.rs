@@ -71,9 +71,10 @@ pub(super) fn found_late(s: &mut Scribe<'_>, action: ActionId, finding: Finding)
     }
 }
 
-/// A forward success, and a compensation in doubt that found nothing to undo: both cannot be true.
+/// A forward success, and a compensation in doubt that found nothing to undo: both cannot be true. Once the saga is
+/// closed, what was said about it stands.
 pub(super) fn contradicted_by_compensations(s: &mut Scribe<'_>) {
-    if s.state.turned.is_none() {
+    if s.state.turned.is_none() || s.state.phase == Phase::Closed {
         return;
     }
     for (ix, planned) in s.plan.indices().zip(&s.plan.steps) {

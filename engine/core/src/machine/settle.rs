@@ -247,12 +247,13 @@ pub(super) fn found(
     finding: Finding,
 ) -> Result<(), Rejected> {
     let (_, a) = s.find(&action)?;
-    if query_under_way(a) != Some(query) || s.state.is_over(&action) {
-        news::found_late(s, action, finding);
+    let asked = query_under_way(a) == Some(query);
+    if asked && a.dispute.is_some() {
+        dispute::found(s, action, query, finding);
         return Ok(());
     }
-    if a.dispute.is_some() {
-        dispute::found(s, action, query, finding);
+    if !asked || s.state.is_over(&action) {
+        news::found_late(s, action, finding);
         return Ok(());
     }
     let next = judge(s, &action, &finding);

@@ -28,8 +28,7 @@
 //! `EXPLORE=long cargo test --release -p amends-core --test explore -- --nocapture --test-threads 1` goes one trouble
 //! further without the short cut, and takes every shape of one step to all five. It prints its counts as it goes,
 //! and is cut at a million explored states of a shape, with the rest told. On two cores all shapes of two, three and
-//! four steps end uncut in about twenty minutes. Of one step at all five, those settled by query are cut, and the one
-//! that fences stops at a saga that was closed while its step was disputed: the dispute stands on the desk for good.
+//! four steps end uncut in about twenty minutes. Of one step at all five, those settled by query are cut.
 
 #[path = "../it/invariants.rs"]
 mod invariants;

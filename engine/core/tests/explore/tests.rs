@@ -121,12 +121,12 @@ fn one_step() {
         &text,
         &expect![[r#"
             a, window           15538 states (2340 + 13198), 474721 transitions, 63378 refused
-            a, by query         73171 states (852 + 9754 + 62565), 2679313 transitions, 294542 refused
-            a, retention        28239 states (620 + 5967 + 21652), 886315 transitions, 194512 refused
+            a, by query         73186 states (852 + 9754 + 62580), 2679392 transitions, 294542 refused
+            a, retention        28244 states (620 + 5967 + 21657), 886340 transitions, 194512 refused
             a, by repeating     18170 states (460 + 5066 + 12644), 703817 transitions, 172524 refused
-            a, fence            31807 states (484 + 6000 + 25323), 1071840 transitions, 187138 refused
+            a, fence            31812 states (484 + 6000 + 25328), 1071865 transitions, 187138 refused
             a, deadline         19435 states (614 + 4739 + 14082), 745368 transitions, 155445 refused
-            pivot, window       6629 states (281 + 1623 + 4725), 202848 transitions, 22333 refused
+            pivot, window       6636 states (281 + 1623 + 4732), 202885 transitions, 22333 refused
             pivot, repeats      2395 states (166 + 696 + 1533), 73365 transitions, 11776 refused
             when: a             7392 states (181 + 1899 + 5312), 255004 transitions, 65040 refused
         "#]],
@@ -141,15 +141,15 @@ fn two_steps() {
     kept(
         &text,
         &expect![[r#"
-        a b                 26524 states (6 + 91 + 914 + 6387 + 19126), 728719 transitions, 428082 refused
-        a b(a)              24224 states (5 + 83 + 833 + 5679 + 17624), 567899 transitions, 387523 refused
-        a! b                3998 states (5 + 59 + 331 + 1214 + 2389), 89279 transitions, 46987 refused
-        a b!                6700 states (5 + 64 + 438 + 2032 + 4161), 174881 transitions, 117518 refused
-        read, b(a)          12065 states (5 + 65 + 513 + 3179 + 8303), 303213 transitions, 180996 refused
-        fences              23512 states (5 + 84 + 837 + 5616 + 16970), 546546 transitions, 382231 refused
-        when: a, b          24793 states (9 + 119 + 1012 + 6165 + 17488), 581496 transitions, 429172 refused
-        either: a, b        7322 states (7 + 72 + 434 + 1909 + 4900), 142357 transitions, 151799 refused
-    "#]],
+            a b                 26524 states (6 + 91 + 914 + 6387 + 19126), 728719 transitions, 428082 refused
+            a b(a)              24245 states (5 + 83 + 833 + 5679 + 17645), 567915 transitions, 387523 refused
+            a! b                4024 states (5 + 59 + 331 + 1217 + 2412), 89337 transitions, 46988 refused
+            a b!                6700 states (5 + 64 + 438 + 2032 + 4161), 174881 transitions, 117518 refused
+            read, b(a)          12073 states (5 + 65 + 513 + 3179 + 8311), 303219 transitions, 180996 refused
+            fences              23557 states (5 + 84 + 837 + 5619 + 17012), 546619 transitions, 382232 refused
+            when: a, b          24838 states (9 + 119 + 1012 + 6168 + 17530), 581569 transitions, 429173 refused
+            either: a, b        7329 states (7 + 72 + 434 + 1909 + 4907), 142362 transitions, 151799 refused
+        "#]],
     );
 }
 
@@ -161,15 +161,15 @@ fn two_steps_and_their_deadlines() {
     kept(
         &text,
         &expect![[r#"
-        a b                 10886 states (12 + 189 + 2005 + 8680), 193972 transitions, 131232 refused
-        a b(a)              7660 states (9 + 142 + 1446 + 6063), 124056 transitions, 95210 refused
-        a! b                2046 states (9 + 101 + 541 + 1395), 33621 transitions, 19534 refused
-        a b!                2842 states (9 + 115 + 787 + 1931), 55571 transitions, 41134 refused
-        read, b(a)          3529 states (9 + 89 + 729 + 2702), 59810 transitions, 39748 refused
-        fences              7483 states (9 + 144 + 1441 + 5889), 121040 transitions, 94985 refused
-        when: a, b          8311 states (15 + 195 + 1693 + 6408), 135311 transitions, 114338 refused
-        either: a, b        2971 states (11 + 107 + 642 + 2211), 39687 transitions, 47703 refused
-    "#]],
+            a b                 10886 states (12 + 189 + 2005 + 8680), 193972 transitions, 131232 refused
+            a b(a)              7660 states (9 + 142 + 1446 + 6063), 124056 transitions, 95210 refused
+            a! b                2051 states (9 + 101 + 541 + 1400), 33625 transitions, 19534 refused
+            a b!                2842 states (9 + 115 + 787 + 1931), 55571 transitions, 41134 refused
+            read, b(a)          3529 states (9 + 89 + 729 + 2702), 59810 transitions, 39748 refused
+            fences              7488 states (9 + 144 + 1441 + 5894), 121044 transitions, 94985 refused
+            when: a, b          8316 states (15 + 195 + 1693 + 6413), 135315 transitions, 114338 refused
+            either: a, b        2971 states (11 + 107 + 642 + 2211), 39687 transitions, 47703 refused
+        "#]],
     );
 }
 
@@ -181,20 +181,20 @@ fn three_steps() {
     kept(
         &text,
         &expect![[r#"
-        a b c               20096 states (10 + 201 + 2773 + 17112), 416726 transitions, 273000 refused
-        a b(a) c            46204 states (15 + 403 + 6305 + 39481), 849559 transitions, 621981 refused
-        a b(a) c(a)         14406 states (8 + 168 + 2208 + 12022), 273885 transitions, 221161 refused
-        a b(a) c(b)         11767 states (7 + 145 + 1890 + 9725), 224651 transitions, 188455 refused
-        a b c(ab)           12725 states (8 + 158 + 2052 + 10507), 271939 transitions, 204573 refused
-        a b(a) c(ab)        12086 states (7 + 150 + 1952 + 9977), 227600 transitions, 194967 refused
-        a! b c              3900 states (8 + 116 + 884 + 2892), 94689 transitions, 46701 refused
-        a! b c(b)           3219 states (7 + 103 + 741 + 2368), 65323 transitions, 39800 refused
-        a b! c              7917 states (7 + 130 + 1331 + 6449), 130020 transitions, 93606 refused
-        a b c!              7216 states (8 + 126 + 1282 + 5800), 145009 transitions, 109730 refused
-        a b(a) c!           8500 states (7 + 131 + 1441 + 6921), 149894 transitions, 124187 refused
-        when: b, c!         11105 states (11 + 194 + 1976 + 8924), 192855 transitions, 171778 refused
-        either: a, b, c     10317 states (11 + 173 + 1752 + 8381), 159253 transitions, 182235 refused
-    "#]],
+            a b c               20096 states (10 + 201 + 2773 + 17112), 416726 transitions, 273000 refused
+            a b(a) c            46207 states (15 + 403 + 6305 + 39484), 849561 transitions, 621981 refused
+            a b(a) c(a)         14410 states (8 + 168 + 2208 + 12026), 273888 transitions, 221161 refused
+            a b(a) c(b)         11767 states (7 + 145 + 1890 + 9725), 224651 transitions, 188455 refused
+            a b c(ab)           12725 states (8 + 158 + 2052 + 10507), 271939 transitions, 204573 refused
+            a b(a) c(ab)        12090 states (7 + 150 + 1952 + 9981), 227603 transitions, 194967 refused
+            a! b c              3900 states (8 + 116 + 884 + 2892), 94689 transitions, 46701 refused
+            a! b c(b)           3222 states (7 + 103 + 741 + 2371), 65325 transitions, 39800 refused
+            a b! c              7923 states (7 + 130 + 1331 + 6455), 130025 transitions, 93606 refused
+            a b c!              7216 states (8 + 126 + 1282 + 5800), 145009 transitions, 109730 refused
+            a b(a) c!           8503 states (7 + 131 + 1441 + 6924), 149896 transitions, 124187 refused
+            when: b, c!         11108 states (11 + 194 + 1976 + 8927), 192857 transitions, 171778 refused
+            either: a, b, c     10320 states (11 + 173 + 1752 + 8384), 159255 transitions, 182235 refused
+        "#]],
     );
 }
 

@@ -17,6 +17,8 @@ const FOUND: &str = "
     query-policy queries=9 base=0s
 ";
 
+const FENCE: &str = "step a(input) by-query fence\n query-policy queries=1 base=0s";
+
 const PIVOT: &str = "pivot p(input) by-query keeps-answers\n policy attempts=3 base=0s";
 
 const PAST: &str = "
@@ -272,12 +274,15 @@ fn a_success_of_an_ended_saga_that_is_found_partial_stays_on_the_desk() {
     );
 }
 
+/// A compensation that was requested is undone, contradicted, and the saga closed by two people.
+const CLOSED_UNDER_DISPUTE: &str = "run a\n run p\n begin r\n persistent r\n compensate m1:a op1 by-policy\n \
+    run m1:a\n persistent m1:a#1\n close op2 m1:a\n approve op2 op3 bob";
+
 #[test]
-fn a_query_settles_no_dispute_of_a_closed_saga() {
+fn a_query_settles_no_dispute_of_a_closed_saga_unless_it_finds_what_is_recorded() {
     check(
         PAST,
-        "run a\n run p\n begin r\n persistent r\n compensate m1:a op1 by-policy\n run m1:a\n persistent m1:a#1\n \
-         close op2 m1:a\n approve op2 op3 bob\n query m1:a\n found m1:a undone\n agenda",
+        &format!("{CLOSED_UNDER_DISPUTE}\n query m1:a\n found m1:a refused\n agenda"),
         expect![[r#"
             0s     saga started
             0s     a#1 started (Ready)
@@ -297,7 +302,7 @@ fn a_query_settles_no_dispute_of_a_closed_saga() {
             0s     answered op2, Close: accepted
             0s     answered op3, Approve: accepted
             0s     m1:a query 1 started
-            0s     m1:a query 1 found applied "Undone" → desk, contradiction
+            0s     m1:a query 1 found refused "no" → desk, contradiction
             0s     ?
               desk: m1:a on discrepancy, contradiction since 0s, attempts 1, effect possible
             = CLOSED
@@ -306,6 +311,157 @@ fn a_query_settles_no_dispute_of_a_closed_saga() {
               r: QUARANTINED none
               s: PENDING none
               desk: m1:a on discrepancy, contradiction since 0s, attempts 1, effect possible
+        "#]],
+    );
+}
+
+#[test]
+fn a_query_that_finds_what_is_recorded_closes_the_item_of_a_closed_saga() {
+    check(
+        PAST,
+        &format!("{CLOSED_UNDER_DISPUTE}\n query m1:a\n found m1:a undone\n agenda"),
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     r#1 started (Ready)
+            0s     r#1 persistent (credential) → quarantine, persistent
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op1, Compensate: accepted
+            0s     m1:a#1 started (Ready)
+            0s     m1:a#1 succeeded: "Undone"
+            0s     dispute of m1:a#1: unclear (persistent: credential) (it had no effect, and an effect is recorded)
+            0s     ann asks to close it, naming [m1:a]
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a, m1:a, p]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            0s     m1:a query 1 started
+            0s     m1:a query 1 found applied "Undone" → stay
+            0s     dispute of m1:a settled: applied "Undone"
+            0s     ?
+            = CLOSED
+              a: SUCCEEDED applied · m1:a SUCCEEDED applied
+              p: SUCCEEDED applied
+              r: QUARANTINED none
+              s: PENDING none
+        "#]],
+    );
+}
+
+/// A late success meets "nothing to undo".
+const NOTHING_TO_UNDO: &str = "begin a\n lost a\n query a\n query-fails a\n cancel op1\n begin undo:a\n ok a#1\n \
+    nothing undo:a";
+
+#[test]
+fn a_dispute_of_a_closed_saga_does_not_stand_on_the_desk_for_good() {
+    check(
+        FENCE,
+        &format!(
+            "{NOTHING_TO_UNDO}\n close op2 a\n approve op2 op3 bob\n agenda\n accept a \"it\" op4\n agenda\n \
+             compensate m1:a op5 by-policy\n run m1:a"
+        ),
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 failed: unknown (timeout) → desk, queries-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     undo:a#1 succeeded: "NothingToUndo"
+            0s     dispute of a#?: unclear (its compensation found nothing to undo) (it succeeded, and its compensation found nothing to undo)
+            0s     ann asks to close it, naming [a]
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            0s     ?
+              desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible, unknown (timeout)
+            0s     a accepted by a person with "it"
+            0s     dispute of a settled: applied "it"
+            0s     answered op4, Accept: accepted
+            0s     ?
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op5, Compensate: accepted
+            0s     m1:a#1 started (Ready)
+            0s     m1:a#1 succeeded: "Undone"
+            = CLOSED (cancelled by ann)
+              a: SUCCEEDED applied · undo SUCCEEDED none · m1:a SUCCEEDED applied
+        "#]],
+    );
+}
+
+#[test]
+fn a_query_that_finds_the_late_success_of_a_closed_saga_closes_its_item() {
+    check(
+        FENCE,
+        &format!(
+            "{NOTHING_TO_UNDO}\n query a\n close op2 a\n approve op2 op3 bob\n found a applied\n agenda"
+        ),
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 failed: unknown (timeout) → desk, queries-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     undo:a#1 succeeded: "NothingToUndo"
+            0s     dispute of a#?: unclear (its compensation found nothing to undo) (it succeeded, and its compensation found nothing to undo)
+            0s     a query 2 started, to fence through 1
+            0s     ann asks to close it, naming [a]
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            0s     a query 2 found applied "a" → stay
+            0s     dispute of a settled: applied "a"
+            0s     ?
+            = CLOSED (cancelled by ann)
+              a: SUCCEEDED applied · undo SUCCEEDED none
+        "#]],
+    );
+}
+
+#[test]
+fn an_effect_that_a_person_did_not_find_in_a_closed_saga_is_not_compensated() {
+    check(
+        FENCE,
+        &format!(
+            "{NOTHING_TO_UNDO}\n close op2 a\n approve op2 op3 bob\n person-found a not-applied op4\n agenda\n \
+             compensate m1:a op5 by-policy"
+        ),
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            0s     a query 1 started
+            0s     a query 1 failed: unknown (timeout) → desk, queries-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     undo:a#1 succeeded: "NothingToUndo"
+            0s     dispute of a#?: unclear (its compensation found nothing to undo) (it succeeded, and its compensation found nothing to undo)
+            0s     ann asks to close it, naming [a]
+            0s     answered op2, Close: pending
+            0s     closed, approved by bob, effects in place [a]
+            0s     answered op2, Close: accepted
+            0s     answered op3, Approve: accepted
+            0s     a found by a person: absent → stay
+            0s     dispute of a settled: absent
+            0s     answered op4, Found: accepted
+            0s     ?
+            0s     (compensate m1:a op5 by-policy: decide: `a` has no effect that is known to be in place)
+            = CLOSED (cancelled by ann)
+              a: SUCCEEDED none · undo SUCCEEDED none
         "#]],
     );
 }

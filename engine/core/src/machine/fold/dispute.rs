@@ -60,6 +60,11 @@ fn settled(
     let dispute = action.dispute.take().ok_or("nothing is disputed")?;
     action.effect = dispute.recorded;
     if closed {
+        let had = matches!(action.stage, Stage::Succeeded | Stage::Partial);
+        let without = matches!(finding, Finding::Refused(_) | Finding::Fenced { .. } | Finding::Absent);
+        if had && without {
+            action.effect = Effect::None; // It is known better.
+        }
         return Ok(()); // The item closes, and nothing else moves any more.
     }
     match finding {

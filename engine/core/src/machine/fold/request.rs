@@ -32,7 +32,8 @@ pub(super) fn fold(plan: &SagaPlan, state: &mut SagaState, at: Timestamp, event:
     }
 }
 
-/// Nobody waits for a query of a closed saga any more: what it finds is news.
+/// No query of a closed saga is begun. Of an unknown outcome nobody waits for one any more: what it finds is news. One
+/// about a dispute may still close its item.
 fn stop_asking(state: &mut SagaState) {
     for step in &mut state.steps {
         for action in std::iter::once(&mut step.forward).chain(step.undo.as_mut()) {
@@ -40,7 +41,7 @@ fn stop_asking(state: &mut SagaState) {
                 settling.plan = SettlePlan::Person;
             }
             if let Some(dispute) = &mut action.dispute
-                && matches!(dispute.ask, Ask::QueryAt(_) | Ask::Querying { .. })
+                && matches!(dispute.ask, Ask::QueryAt(_))
             {
                 dispute.ask = Ask::Person { found: None };
             }
