@@ -30,13 +30,11 @@ pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::ports::{
-    Clock as _, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, SagaMail, SagaQuery, SagaRow, SagaStore, Store,
+    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, SagaMail, SagaQuery, SagaRow, SagaStore, Store,
     WorkItemRow,
 };
 use crate::view::{Deferral, SagaView};
-use crate::worker::{
-    Backoff, Definitions, EngineClock, Parts, Registered, Request, StartRequest, Started, Worker,
-};
+use crate::worker::{Backoff, Definitions, Parts, Registered, Request, StartRequest, Started, Worker};
 
 /// A running engine. Cheap to clone: every clone is the same engine.
 ///
@@ -54,7 +52,7 @@ struct Inner {
     limits: Limits,
     incarnation: Incarnation,
     definitions: Arc<Definitions>,
-    clock: Arc<EngineClock>,
+    clock: Arc<dyn Clock>,
     /// How often a saga that another node may have is looked at in the store; none where there are no others.
     look_every: Option<Duration>,
     starts: mpsc::Sender<StartRequest>,
@@ -346,8 +344,8 @@ impl Engine {
         &*self.0.mail
     }
 
-    pub(crate) fn clock(&self) -> &EngineClock {
-        &self.0.clock
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
     }
 
     pub(crate) fn limits(&self) -> &Limits {

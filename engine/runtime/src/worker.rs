@@ -77,7 +77,6 @@ use membership::Membership;
 pub(crate) use recovery::fold;
 pub(crate) use rows::{kind_word, reason_text};
 pub(crate) use standing::on_desk;
-pub(crate) use time::EngineClock;
 
 /// What a worker is made of.
 #[derive(Clone)]
@@ -89,7 +88,7 @@ pub(crate) struct Parts {
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) dependencies: BTreeMap<Arc<str>, DependencyLimits>,
     pub(crate) limits: Limits,
-    pub(crate) clock: Arc<EngineClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// What the clock's [`elapsed`](crate::ports::Clock::elapsed) showed when the incarnation was about to join.
     pub(crate) joined: Duration,
     pub(crate) ids: Arc<dyn Ids>,
@@ -117,17 +116,16 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let (news, news_inlet) = mpsc::unbounded_channel();
     let (commits, commits_inlet) = mpsc::unbounded_channel();
     let (errands, errands_inlet) = mpsc::unbounded_channel();
-    let port: Arc<dyn Clock> = clock.clone();
     let shared = nodes.sharing() == Sharing::Shared;
     let lease = Arc::new(if shared {
-        Lease::of(port.clone(), limits.lease, joined)
+        Lease::of(clock.clone(), limits.lease, joined)
     } else {
-        Lease::unlimited(port.clone())
+        Lease::unlimited(clock.clone())
     });
     let term = (lease.clone(), limits.lease);
-    let heartbeat = heartbeat::run(nodes.clone(), incarnation, port.clone(), term.clone(), news.clone());
+    let heartbeat = heartbeat::run(nodes.clone(), incarnation, clock.clone(), term.clone(), news.clone());
     let membership = Membership::new(nodes.clone(), incarnation, clock.clone(), term, news.clone());
-    let clocks = (port.clone(), lease.clone());
+    let clocks = (clock.clone(), lease.clone());
     let committer = committer::run(store.clone(), incarnation, clocks, commits_inlet, news.clone());
     let references = definitions.references();
     let recovery = recovery::Recovery {
@@ -144,7 +142,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let driver = driver::Driver {
         incarnation,
         ids,
-        wires: invoke::Wires { clock: port, lease, news },
+        wires: invoke::Wires { clock: clock.clone(), lease, news },
         inlets: driver::Inlets {
             news: news_inlet,
             requests: requests_inlet,

@@ -12,9 +12,8 @@
 //! a participant runs on. Participants keep their barrier; queries and replies may lie about single sagas, which are
 //! then left out of the comparison with the ledgers.
 //!
-//! *Known*: a node that loads a journal from a clock that was ahead goes on at that time, with all of its sagas, so
-//! their settle windows end earlier by as much. In runs with such clocks the ledgers are therefore held against "at
-//! most one effect" only; ARCHITECTURE.md says more.
+//! *Known*: a saga that goes over to a node whose clock is ahead of its last one's cannot know that less time has
+//! passed; such a saga is held against "at most one effect" only. ARCHITECTURE.md says more.
 //!
 //! In reading order: [`Setup`] and [`Trouble`] say what a run is made of, `shapes` draws workflows, `mishaps` and
 //! `schedule` plan what goes wrong, `store` is the connection that fails, `history` folds what was committed,

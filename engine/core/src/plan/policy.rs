@@ -16,7 +16,8 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// Upper bound of every delay. Default 30 s.
     pub cap: Duration,
-    /// How long one attempt may take, from sending. Default 30 s.
+    /// How long one attempt may take, from sending. Default 30 s. Then it ends: its future is dropped, so it sends
+    /// nothing more, and what it would have answered is not heard.
     pub attempt_timeout: Duration,
     /// From the first READY, or the last `resume`. Default 24 h.
     pub give_up_after: Duration,

@@ -14,7 +14,7 @@ use crate::ports::{
     SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
-use crate::worker::{self, Definitions, EngineClock};
+use crate::worker::{self, Definitions};
 
 /// What is bounded, and how. Every number has a default; none is part of any saga's truth. A bound of zero
 /// counts as one: an engine that may do nothing would be a riddle.
@@ -151,7 +151,7 @@ impl EngineBuilder {
         let Self { store, nodes, query, mail, policies, workflows, node_name, limits, clock, ids } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         same_shapes(&*query, &definitions).await?;
-        let clock = Arc::new(EngineClock::new(clock.unwrap_or_else(|| Arc::new(SystemClock::new()))));
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let ids = ids.unwrap_or_else(|| Arc::new(RandomIds::from_system()));
         let now = clock.now();
         let incarnation = Incarnation(ids.next(now));

@@ -50,8 +50,7 @@ impl Engine {
         let reference =
             DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
         let definition = self.registered(&reference).map_err(ViewError::from)?;
-        let clock: Arc<dyn Clock> = self.0.clock.clone();
-        definition.definition().dry_run(view.state(), action, clock).await
+        definition.definition().dry_run(view.state(), action, self.0.clock.clone()).await
     }
 }
 

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{By, OperateError};
 use crate::Engine;
 use crate::letter::{Ask, Asked, Letter, unspell};
-use crate::ports::{Clock as _, Fault, JournalRow, Mail, MailKind, Posted, StoredMail};
+use crate::ports::{Fault, JournalRow, Mail, MailKind, Posted, StoredMail};
 use crate::worker::{Backoff, Request, Told};
 
 /// How often the store is looked at for an answer that this process does not hear of.

@@ -15,6 +15,7 @@ use super::definitions::Registered;
 use super::input::{Recovered, Started};
 use super::mail::Seen;
 use super::rows::Shown;
+use super::time::SagaTime;
 use crate::authoring::Prepared;
 use crate::engine::SagaStartError;
 use crate::ports::{ConsumedMail, Mail, NewSaga};
@@ -26,6 +27,8 @@ use crate::ports::{ConsumedMail, Mail, NewSaga};
 pub(super) struct Active {
     pub(super) definition: Arc<Registered>,
     pub(super) state: SagaState,
+    /// Its own time.
+    pub(super) time: SagaTime,
     /// The sequence of the last transition that was submitted.
     pub(super) seq: u64,
     pub(super) shown: Shown,
@@ -47,7 +50,7 @@ pub(super) struct Active {
     pub(super) flights: Vec<Flight>,
     /// The permit of what is being decided. Each send and each flight has its own.
     pub(super) in_hand: Option<Permit>,
-    /// Its time among the timers.
+    /// Its time among the timers, as this node's clock shows it.
     pub(super) wake: Option<Timestamp>,
     /// The transition that is with the store gives the saga up.
     pub(super) released: bool,
@@ -130,10 +133,11 @@ impl Drop for Flight {
 
 impl Active {
     /// A saga that was loaded: it takes itself over before anything else.
-    pub(super) fn recovered(found: Recovered, claim: Command) -> Self {
+    pub(super) fn recovered(found: Recovered, claim: Command, time: SagaTime) -> Self {
         let Recovered { definition, state, seq, shown } = found;
         let mut active = Self::new(definition, state, shown);
         active.seq = seq;
+        active.time = time;
         active.inbox.push_back(Input::Engine(claim));
         active
     }
@@ -149,6 +153,7 @@ impl Active {
         Self {
             definition,
             state,
+            time: SagaTime::default(),
             seq: 0,
             shown,
             committing: false,

@@ -18,10 +18,10 @@ use super::input::{LookedUp, News, Recovered, Request, StartRequest, Watched, Wa
 use super::invoke::{Wires, panic_text};
 use super::mail::Posters;
 use super::recovery::Errand;
-use super::time::{EngineClock, Timers};
+use super::time::{SagaTime, Timers};
 use crate::authoring::BoxFuture;
 use crate::engine::{Limits, SagaStartError, StopReason};
-use crate::ports::{Clock as _, Commit, Ids, Mail, NewSaga};
+use crate::ports::{CLOCK_TOLERANCE, Clock, Commit, Ids, Mail, NewSaga};
 
 /// The most inputs of one kind that one round takes: every kind gets its turn.
 const ROUND_MAX: usize = 256;
@@ -30,7 +30,7 @@ const ROUND_MAX: usize = 256;
 pub(super) struct Driver {
     pub(super) incarnation: Incarnation,
     pub(super) limits: Limits,
-    pub(super) clock: Arc<EngineClock>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) wires: Wires,
     pub(super) inlets: Inlets,
@@ -86,7 +86,7 @@ pub(super) struct Mode {
 pub(super) struct Alarm(Option<(Timestamp, BoxFuture<()>)>);
 
 impl Alarm {
-    fn arm(&mut self, at: Option<Timestamp>, clock: &Arc<EngineClock>) {
+    fn arm(&mut self, at: Option<Timestamp>, clock: &Arc<dyn Clock>) {
         let Some(at) = at else { return };
         if self.0.as_ref().is_some_and(|(armed, _)| *armed <= at) {
             return;
@@ -409,8 +409,12 @@ impl Driver {
         if self.sagas.active.contains_key(&saga) {
             return;
         }
+        let time = SagaTime::going_on_from(recovered.state.at, self.now());
+        if time.ahead() > CLOCK_TOLERANCE {
+            tracing::warn!(%saga, ahead = ?time.ahead(), "a clock that was ahead wrote this journal; the saga goes on in its own time");
+        }
         let claim = Command::Claim { incarnation: self.incarnation };
-        self.sagas.active.insert(saga, Active::recovered(recovered, claim));
+        self.sagas.active.insert(saga, Active::recovered(recovered, claim, time));
         self.list(saga);
     }
 

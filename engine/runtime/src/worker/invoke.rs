@@ -4,6 +4,11 @@
 //! attempt is unknown (`timeout`). The author's code panics, or its future is dropped from within: unknown
 //! (`panic`). The process dies: nothing is reported, and the next owner of the saga finds the attempt in the
 //! journal and calls it unknown. Nothing of this is retried here; only the machine repeats.
+//!
+//! Why a call that is late is dropped and not heard out: a settle window counts from the latest possible
+//! transmission, and a compensation must not overlap an attempt of its step. Both hold because nothing of this
+//! process sends for an attempt after its timeout. What a participant answers later comes by
+//! [`Engine::reply`](crate::Engine::reply), or is found by a query or a repeat.
 
 use std::any::Any;
 use std::future::Future;

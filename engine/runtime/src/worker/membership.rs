@@ -22,8 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::heartbeat;
 use super::input::News;
 use super::lease::Lease;
-use super::time::EngineClock;
-use crate::ports::{CLOCK_TOLERANCE, Clock as _, Fault, NodeStore, Sharing};
+use crate::ports::{CLOCK_TOLERANCE, Clock, Fault, NodeStore, Sharing};
 use observer::Observer;
 
 /// Sagas moved by one call, so that nobody waits long behind it.
@@ -36,7 +35,7 @@ const UPKEEP_EVERY: Duration = Duration::from_secs(60);
 pub(super) struct Membership {
     store: Arc<dyn NodeStore>,
     incarnation: Incarnation,
-    clock: Arc<EngineClock>,
+    clock: Arc<dyn Clock>,
     lease: Arc<Lease>,
     length: Duration,
     news: UnboundedSender<News>,
@@ -50,7 +49,7 @@ impl Membership {
     pub(super) fn new(
         store: Arc<dyn NodeStore>,
         incarnation: Incarnation,
-        clock: Arc<EngineClock>,
+        clock: Arc<dyn Clock>,
         (lease, length): (Arc<Lease>, Duration),
         news: UnboundedSender<News>,
     ) -> Self {

@@ -19,10 +19,8 @@ use super::invoke::panic_text;
 use super::lease::Lease;
 use super::mail::MAIL_READ_MAX;
 use super::rows::Shown;
-use super::time::EngineClock;
 use crate::ports::{
-    Claim, Clock as _, DefinitionRef, Fault, JournalRow, Loaded, Mail, NodeStore, SagaMail, SagaRow,
-    SagaStore,
+    Claim, Clock, DefinitionRef, Fault, JournalRow, Loaded, Mail, NodeStore, SagaMail, SagaRow, SagaStore,
 };
 use crate::visible::visible;
 
@@ -52,7 +50,7 @@ pub(super) struct Recovery {
     pub(super) lease: Arc<Lease>,
     pub(super) mail: Arc<dyn SagaMail>,
     pub(super) incarnation: Incarnation,
-    pub(super) clock: Arc<EngineClock>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) definitions: Arc<Definitions>,
     pub(super) references: Arc<[DefinitionRef]>,
     pub(super) news: UnboundedSender<News>,
@@ -268,10 +266,8 @@ impl Recovery {
             .find(&loaded.row.definition)
             .ok_or_else(|| "no definition of its shape is registered".to_owned())?
             .clone();
-        let recovered = catch_unwind(AssertUnwindSafe(|| recover(definition, &loaded.journal)))
-            .map_err(|panic| format!("reading its journal panicked: {}", panic_text(&*panic)))??;
-        self.clock.not_before(recovered.state.at);
-        Ok(recovered)
+        catch_unwind(AssertUnwindSafe(|| recover(definition, &loaded.journal)))
+            .map_err(|panic| format!("reading its journal panicked: {}", panic_text(&*panic)))?
     }
 }
 

@@ -223,7 +223,9 @@ impl Driver {
         if !active.inbox.is_empty() || !active.flights.is_empty() {
             return;
         }
-        let Some(items) = on_desk(&active.definition.plan, &active.state, now) else { return };
+        let Some(items) = on_desk(&active.definition.plan, &active.state, active.time.at(now)) else {
+            return;
+        };
         let Some(watchers) = self.sagas.watchers.get_mut(&saga) else { return };
         for watcher in watchers.extract_if(.., |watcher| watcher.until == Until::Settled) {
             let _ = watcher.reply.send(Watched::OnDesk(items.clone()));

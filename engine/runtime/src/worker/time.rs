@@ -1,55 +1,44 @@
-//! The engine's time, and the one alarm behind every timer.
+//! The time of each saga, and the one alarm behind every timer.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use amends_core::{SagaId, Timestamp};
-use async_trait::async_trait;
 
-use crate::ports::Clock;
-
-/// A clock that never shows a time before the newest time of a journal it was told of: times in a journal
-/// do not decrease, also when the next process runs on a machine whose clock is behind.
-pub(crate) struct EngineClock {
-    inner: Arc<dyn Clock>,
-    ahead: AtomicI64,
+/// A saga's own time: what the node's clock shows, or ahead of that by as much as the saga's journal was when it was
+/// loaded.
+///
+/// Times in a journal do not decrease, also when the next node's clock is behind; and what lasts (a settle window,
+/// a delay, a deadline) is measured by what passes while the saga is in memory. So a saga whose journal is ahead
+/// goes on from its newest time at the ordinary pace, and nobody else's time moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SagaTime {
+    ahead: Duration,
 }
 
-impl EngineClock {
-    pub(crate) fn new(inner: Arc<dyn Clock>) -> Self {
-        Self { inner, ahead: AtomicI64::new(0) }
+impl SagaTime {
+    /// Goes on from the newest time of a journal that was loaded when the node's clock showed `now`.
+    pub(super) fn going_on_from(newest: Timestamp, now: Timestamp) -> Self {
+        Self { ahead: newest.since(now) }
     }
 
-    /// From now on no time before `newest` is shown; the clock goes on from there at its ordinary pace.
-    pub(crate) fn not_before(&self, newest: Timestamp) {
-        let behind = newest.0.saturating_sub(self.inner.now().0);
-        self.ahead.fetch_max(behind.max(0), Ordering::Relaxed);
+    /// How far it is ahead of the node's clock.
+    pub(super) fn ahead(self) -> Duration {
+        self.ahead
     }
 
-    fn ahead(&self) -> i64 {
-        self.ahead.load(Ordering::Relaxed)
-    }
-}
-
-#[async_trait]
-impl Clock for EngineClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.inner.now().0.saturating_add(self.ahead()))
+    /// The saga's time when the node's clock shows this.
+    pub(super) fn at(self, node: Timestamp) -> Timestamp {
+        node + self.ahead
     }
 
-    /// A lease runs on the process's own clock, however far journals are ahead of it.
-    fn elapsed(&self) -> Duration {
-        self.inner.elapsed()
-    }
-
-    async fn sleep_until(&self, at: Timestamp) {
-        self.inner.sleep_until(Timestamp(at.0.saturating_sub(self.ahead()))).await;
+    /// What the node's clock shows at this time of the saga.
+    pub(super) fn on_node(self, saga: Timestamp) -> Timestamp {
+        saga - self.ahead
     }
 }
 
-/// When each saga is to be looked at again: at most one time per saga, taken anew after every transition.
+/// When each saga is to be looked at again, as the node's clock shows it: at most one time per saga, taken anew after every transition.
 #[derive(Debug, Default)]
 pub(super) struct Timers(BTreeSet<(Timestamp, SagaId)>);
 
@@ -86,16 +75,17 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::SystemClock;
 
-    #[tokio::test(start_paused = true)]
-    async fn time_is_never_before_the_newest_journal() {
-        let clock = EngineClock::new(Arc::new(SystemClock::starting_at(Timestamp(1_000))));
-        clock.not_before(Timestamp(5_000));
-        clock.not_before(Timestamp(3_000));
-        assert_eq!(clock.now(), Timestamp(5_000));
-        clock.sleep_until(Timestamp(2_005_000)).await;
-        assert_eq!(clock.now(), Timestamp(2_005_000));
+    #[test]
+    fn a_saga_goes_on_from_its_newest_time_at_the_ordinary_pace() {
+        let ahead = SagaTime::going_on_from(Timestamp(5_000), Timestamp(1_000));
+        assert_eq!(
+            (ahead.at(Timestamp(1_000)), ahead.at(Timestamp(1_500))),
+            (Timestamp(5_000), Timestamp(5_500))
+        );
+        assert_eq!(ahead.on_node(Timestamp(5_500)), Timestamp(1_500));
+        let behind = SagaTime::going_on_from(Timestamp(500), Timestamp(1_000));
+        assert_eq!(behind.at(Timestamp(1_200)), Timestamp(1_200));
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::ports::{Commit, ConsumedMail, JournalRow, Mail, MailKind, Release, Sa
 /// What a transition is decided with.
 pub(super) struct Bench<'a> {
     pub(super) permits: &'a mut Admission,
+    /// What this node's clock shows: permits go by it.
     pub(super) now: Timestamp,
     /// The id of the transition, if there will be one.
     pub(super) transition: &'a dyn Fn(Timestamp) -> amends_core::TransitionId,
@@ -50,7 +51,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     bench.permits.keep_only(saga, &decided.waiting, bench.now);
     active.effects.stops = mem::take(&mut decided.stops);
     let Decided { at, start, events, actor, mail, .. } = decided;
-    active.wake = asked.wake.as_ref().map(|wake| later(wake, at));
+    active.wake = asked.wake.as_ref().map(|wake| active.time.on_node(later(wake, at)));
     let release = idle_until(active, &asked, bench);
     let over = active.state.phase.is_ended() && release.is_some();
     if events.is_empty() && mail.is_empty() && !over {
@@ -112,7 +113,7 @@ impl Decided {
     fn begin(active: &mut Active, now: Timestamp) -> Self {
         let (at, start, events) = match active.draft.take() {
             Some(draft) => (draft.at, Some(draft.start), draft.events),
-            None => (now.max(active.state.at), None, Vec::new()),
+            None => (active.time.at(now).max(active.state.at), None, Vec::new()),
         };
         Self { at, start, events, actor: None, mail: Vec::new(), stops: Vec::new(), waiting: Vec::new() }
     }
@@ -227,6 +228,7 @@ impl Decided {
         let step = plan.find(&action.step).map(|ix| plan.step(ix));
         let dependency = step.and_then(|step| step.contract.dependency.as_deref());
         let (saga, workflow) = (active.state.id, &plan.workflow);
+        let deadline = deadline.map(|at| active.time.on_node(at));
         let request = Request { saga, action, workflow, dependency, lane, kind, deadline };
         let permit = bench.permits.take(&request, bench.now);
         if permit.is_none() {
@@ -349,7 +351,8 @@ fn later(wake: &Wake, at: Timestamp) -> Timestamp {
 }
 
 /// Gives an idle saga up in this very commit: if memory is scarce and it will sleep long, or a dependency holds it
-/// up; or if it has ended and nothing of it moves by itself any more.
+/// up; or if it has ended and nothing of it moves by itself any more. A saga that is ahead of this node's clock stays
+/// ahead: it sleeps until clocks show its own time, or until the upkeep finds that a clock was ahead.
 fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
     let Effects { sends, .. } = &active.effects;
     let busy = !sends.is_empty() || !active.flights.is_empty() || !active.inbox.is_empty();
@@ -365,7 +368,7 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
     if active.state.phase.is_ended() && asked.wake.is_none() {
         return Some(Release { wake_at: None });
     }
-    let after = bench.release_after?;
+    let after = active.time.at(bench.release_after?);
     match &asked.wake {
         Some(wake) if wake.at < after => None,
         wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),
@@ -376,7 +379,7 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
 /// its place, to whoever then has the earliest deadline.
 fn held_up_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
     let after = bench.release_after?.max(bench.now + HELD_UP_MIN);
-    let deadline_is_near = asked.wake.as_ref().is_some_and(|wake| wake.at < after);
+    let deadline_is_near = asked.wake.as_ref().is_some_and(|wake| wake.at < active.time.at(after));
     let may_leave = !deadline_is_near && !active.state.phase.is_ended();
     let leaves = may_leave && bench.permits.is_held_up(active.state.id, bench.now);
     leaves.then_some(Release { wake_at: Some(after) })

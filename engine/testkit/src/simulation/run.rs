@@ -127,11 +127,15 @@ impl Playing {
                 lied_about.insert(schedule::name(*saga).1);
             }
         }
+        let mut ledgers = Ledgers::new(ledger, lied_about);
+        if setup.rate(Trouble::ClockSkew).is_some() {
+            ledgers = ledgers.with_clocks_that_differ();
+        }
         let mut checkers: Vec<Box<dyn Checker>> = vec![
             Box::new(Fencing::default()),
             Box::new(Fold::default()),
             Box::new(Keys::default()),
-            Box::new(Ledgers::new(ledger, lied_about, setup.rate(Trouble::ClockSkew).is_none())),
+            Box::new(ledgers),
             Box::new(Desks),
             Box::new(Limbo),
             Box::new(Liveness),

@@ -4,6 +4,7 @@
 mod shop;
 
 mod branches;
+mod clocks;
 mod crashes;
 mod definition;
 mod determinism;
