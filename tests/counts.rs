@@ -47,6 +47,7 @@ async fn written(shape: Shape, sagas: usize, in_flight: usize) -> WriteStats {
         work_items: after.work_items - before.work_items,
         compensations: after.compensations - before.compensations,
         mail: after.mail - before.mail,
+        outbox: after.outbox - before.outbox,
         splits: after.splits - before.splits,
     }
 }
@@ -57,6 +58,7 @@ async fn a_lone_chain_of_four_steps_costs_five_commits_and_five_rows() {
     assert_eq!((cost.commits, cost.journal_rows), (5, 5));
     assert_eq!((cost.saga_inserts, cost.saga_updates), (1, 1), "one row of `saga`, changed once, at the end");
     assert_eq!((cost.work_items, cost.compensations, cost.claims, cost.mail), (0, 0, 0, 0));
+    assert_eq!(cost.outbox, 0, "nobody publishes");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 pub(crate) mod compensation;
 pub(crate) mod journal;
 pub(crate) mod mail;
+pub(crate) mod outbox;
 pub(crate) mod saga;
 pub(crate) mod work_item;
 pub(crate) mod worker;

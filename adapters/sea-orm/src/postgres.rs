@@ -4,7 +4,7 @@
 //! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
-//!   releasing; `mail`: posting.
+//!   releasing; `mail`: posting; `outbox`: messages to publish.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
@@ -14,6 +14,7 @@ mod batch;
 mod mail;
 mod nodes;
 mod open;
+mod outbox;
 mod owners;
 mod readers;
 mod runner;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    Commit, CompensationChange, ConsumedMail, Fault, ItemChange, NewSaga, SagaChange, SagaRow, Verdict,
+    Commit, CompensationChange, ConsumedMail, Fault, ItemChange, NewSaga, OutboxRow, SagaChange, SagaRow,
+    Verdict,
 };
 use sea_orm::{FromQueryResult as _, QueryResult};
 use uuid::Uuid;
@@ -27,6 +28,7 @@ pub(crate) struct Prepared {
     pub(crate) items: Vec<ItemChange>,
     pub(crate) compensations: Vec<CompensationChange>,
     pub(crate) mail: Vec<ConsumedMail>,
+    pub(crate) outbox: Vec<OutboxRow>,
 }
 
 impl Prepared {
@@ -46,6 +48,7 @@ impl Prepared {
             items: commit.items.clone(),
             compensations: commit.compensations.clone(),
             mail: commit.mail.clone(),
+            outbox: commit.outbox.clone(),
         }
     }
 }

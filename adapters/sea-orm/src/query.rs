@@ -1,6 +1,7 @@
 //! The read side: what is committed, through entities, the same on every backend.
 
 mod nodes;
+mod outbox;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -5,7 +5,7 @@
 //! * `writer`: the one task that writes. It owns the transactions: their ROLLBACK, their retries, their fate
 //!   when the caller goes away.
 //! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming; `nodes`:
-//!   beating, dismissing, releasing; `mail`: posting and consuming.
+//!   beating, dismissing, releasing; `mail`: posting and consuming; `outbox`: messages to publish.
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
@@ -14,6 +14,7 @@ mod lock;
 mod mail;
 mod nodes;
 mod open;
+mod outbox;
 mod owners;
 mod sql;
 mod store;

@@ -15,6 +15,7 @@ pub(crate) struct Counters {
     work_items: AtomicU64,
     compensations: AtomicU64,
     mail: AtomicU64,
+    outbox: AtomicU64,
     splits: AtomicU64,
 }
 
@@ -29,6 +30,7 @@ impl Counters {
         self.work_items.fetch_add(wrote.work_items, Relaxed);
         self.compensations.fetch_add(wrote.compensations, Relaxed);
         self.mail.fetch_add(wrote.mail, Relaxed);
+        self.outbox.fetch_add(wrote.outbox, Relaxed);
         self.splits.fetch_add(wrote.splits, Relaxed);
     }
 
@@ -42,6 +44,7 @@ impl Counters {
             work_items: self.work_items.load(Relaxed),
             compensations: self.compensations.load(Relaxed),
             mail: self.mail.load(Relaxed),
+            outbox: self.outbox.load(Relaxed),
             splits: self.splits.load(Relaxed),
         }
     }

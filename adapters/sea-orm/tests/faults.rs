@@ -36,6 +36,7 @@ fn start(n: u128) -> Commit {
         items: Vec::new(),
         compensations: Vec::new(),
         mail: Vec::new(),
+        outbox: Vec::new(),
     }
 }
 

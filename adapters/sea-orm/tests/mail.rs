@@ -43,6 +43,7 @@ async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
         items: Vec::new(),
         compensations: Vec::new(),
         mail: Vec::new(),
+        outbox: Vec::new(),
     };
     store.commit(ME, &[start]).await.expect("it commits");
     let mail = |n: u128| Mail {

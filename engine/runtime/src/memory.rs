@@ -2,6 +2,7 @@
 
 mod mail;
 mod nodes;
+mod outbox;
 mod store;
 mod tables;
 

@@ -5,6 +5,7 @@ mod content;
 mod ids;
 mod mail;
 mod nodes;
+mod outbox;
 mod rows;
 mod stats;
 mod store;
@@ -17,6 +18,11 @@ pub use mail::{
     StoredMail,
 };
 pub use nodes::{NodeStore, Peer, Sharing};
+pub use outbox::{
+    OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX, OUTBOX_SUBJECT_BYTES_MAX, OutboxCount, OutboxKind,
+    OutboxMessage, OutboxPlace, OutboxRow, OutboxStanding, OutboxStore, REFUSAL_WAIT_MAX, RefusedMessage,
+    lane_of, message_id,
+};
 pub use rows::{
     CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
     NewSaga, Release, SagaChange, SagaRow, WorkItemRow,

@@ -8,10 +8,10 @@
 use std::collections::{HashMap, HashSet};
 
 use amends::ports::{
-    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, NewSaga, SagaChange,
-    Verdict, WorkItemRow, WriteStats,
+    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, NewSaga, OutboxRow,
+    SagaChange, Verdict, WorkItemRow, WriteStats,
 };
-use amends_core::{Incarnation, TransitionId};
+use amends_core::{Incarnation, SagaId, TransitionId};
 use async_trait::async_trait;
 use sea_orm::QueryResult;
 use sea_orm::sqlx::postgres::{PgArguments, PgConnection, Postgres};
@@ -19,6 +19,7 @@ use sea_orm::sqlx::query::Query;
 use sea_orm::sqlx::{self, Row as _};
 use uuid::Uuid;
 
+use super::outbox::lane;
 use super::runner::Runner;
 use super::sql::{self, Parts};
 use crate::failure::Failure;
@@ -108,6 +109,7 @@ impl Batch<'_> {
             rest: any(|commit| {
                 !(commit.items.is_empty() && commit.compensations.is_empty() && commit.mail.is_empty())
             }),
+            outbox: any(|commit| !commit.outbox.is_empty()),
         };
         parts.rounded_up()
     }
@@ -128,6 +130,9 @@ impl Batch<'_> {
             query = bind_compensations(query, &self.commits);
             query = bind_mail(query, &self.commits);
         }
+        if parts.outbox {
+            query = bind_messages(query, &self.commits);
+        }
         let counts = query.fetch_one(connection).await?;
         let count = |column: usize| -> Result<u64, Failure> {
             let count: i64 = counts.try_get(column)?;
@@ -145,6 +150,7 @@ impl Batch<'_> {
             work_items: count(4)?,
             compensations: count(5)?,
             mail: count(6)?,
+            outbox: count(7)?,
             ..WriteStats::default()
         });
         Ok(journal_rows)
@@ -433,4 +439,29 @@ fn bind_mail<'q>(query: Bound<'q>, commits: &[&Prepared]) -> Bound<'q> {
         .bind(consumed.iter().map(|(commit, _)| commit.seq).collect::<Vec<_>>())
         .bind(consumed.iter().map(|(_, mail)| mail.id).collect::<Vec<_>>())
         .bind(consumed.iter().map(|(_, mail)| &*mail.answer).collect::<Vec<_>>())
+}
+
+/// In the order of [`sql::MESSAGE`].
+fn bind_messages<'q>(query: Bound<'q>, commits: &[&'q Prepared]) -> Bound<'q> {
+    let mut rows: Vec<(&Prepared, (i16, &OutboxRow))> = Vec::new();
+    for commit in commits {
+        rows.extend((0..).zip(&commit.outbox).map(|row| (*commit, row)));
+    }
+    fn all<'a, T>(
+        rows: &[(&'a Prepared, (i16, &'a OutboxRow))],
+        value: impl Fn(&'a Prepared, &'a OutboxRow) -> T,
+    ) -> Vec<T> {
+        rows.iter().map(|(commit, (_, row))| value(commit, row)).collect()
+    }
+    query
+        .bind(all(&rows, |commit, _| lane(SagaId(commit.saga))))
+        .bind(all(&rows, |_, row| row.kind.word()))
+        .bind(all(&rows, |commit, _| commit.saga))
+        .bind(all(&rows, |commit, _| commit.seq))
+        .bind(rows.iter().map(|(_, (n, _))| *n).collect::<Vec<i16>>())
+        .bind(all(&rows, |_, row| row.id))
+        .bind(all(&rows, |commit, _| commit.at))
+        .bind(all(&rows, |_, row| &*row.subject))
+        .bind(all(&rows, |_, row| &*row.headers))
+        .bind(all(&rows, |_, row| &*row.body))
 }

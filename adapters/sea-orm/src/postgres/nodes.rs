@@ -75,6 +75,7 @@ impl Unit<PgConnection> for ReleaseOrphans {
     type Done = u32;
 
     async fn run(&self, connection: &mut PgConnection) -> Result<u32, Failure> {
+        super::outbox::release(connection).await?;
         let dead: Vec<Uuid> = sqlx::query_scalar(sql::DEAD_OWNERS).fetch_all(&mut *connection).await?;
         if dead.is_empty() {
             return Ok(0);
@@ -95,6 +96,7 @@ impl Unit<PgConnection> for ReleaseOf {
     type Done = u32;
 
     async fn run(&self, connection: &mut PgConnection) -> Result<u32, Failure> {
+        super::outbox::release_of(connection, vec![self.incarnation.0]).await?;
         release(connection, vec![self.incarnation.0], self.now, self.limit).await
     }
 }

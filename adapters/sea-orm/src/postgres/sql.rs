@@ -111,6 +111,20 @@ pub(super) const CONTINUED: &[Column] = &[
 pub(super) const CONSUMED: &[Column] =
     &[("saga_id", "uuid"), ("seq", "bigint"), ("id", "uuid"), ("answer", "text")];
 
+/// Messages to publish.
+pub(super) const MESSAGE: &[Column] = &[
+    ("lane", "smallint"),
+    ("kind", "text"),
+    ("saga_id", "uuid"),
+    ("seq", "bigint"),
+    ("n", "smallint"),
+    ("message_id", "uuid"),
+    ("written_at", "bigint"),
+    ("subject", "text"),
+    ("headers", "text"),
+    ("body", "text"),
+];
+
 /// A statement under construction: its parts in order, and the number of its next parameter.
 struct Text {
     parts: Vec<String>,
@@ -150,29 +164,34 @@ pub(super) struct Parts {
     pub(super) changes: bool,
     /// Desk entries, compensation records and mail; with them come all the others.
     pub(super) rest: bool,
+    /// Messages to publish.
+    pub(super) outbox: bool,
 }
 
 impl Parts {
     /// The parts that the text for these really has.
     pub(super) fn rounded_up(self) -> Self {
-        if self.rest { Self { starts: true, changes: true, rest: true } } else { self }
+        if self.rest { Self { starts: true, changes: true, rest: true, outbox: self.outbox } } else { self }
     }
 
     fn index(self) -> usize {
-        let all = if self.rest { 3 } else { 0 };
+        let all = if self.rest { 3 } else { 0 } | (usize::from(self.outbox) << 3);
         all | usize::from(self.starts) | (usize::from(self.changes) << 1) | (usize::from(self.rest) << 2)
     }
 }
 
 /// One batch in one statement, with the parts that it needs. It returns one row of counts: is the incarnation
-/// alive; sagas inserted; journal rows accepted; sagas updated; desk entries; compensation records; mail.
+/// alive; sagas inserted; journal rows accepted; sagas updated; desk entries; compensation records; mail; messages.
 ///
 /// The parts take their locks in this order: the `worker` row, new sagas by key, journal rows by saga, and the
 /// rest by saga. Each filter on `new` or `ok` waits for that part to end.
 pub(super) fn batch(parts: Parts) -> &'static str {
-    static TEXTS: LazyLock<[String; 8]> = LazyLock::new(|| {
+    static TEXTS: LazyLock<[String; 16]> = LazyLock::new(|| {
         std::array::from_fn(|n| {
-            build(Parts { starts: n & 1 != 0, changes: n & 2 != 0, rest: n & 4 != 0 }.rounded_up())
+            build(
+                Parts { starts: n & 1 != 0, changes: n & 2 != 0, rest: n & 4 != 0, outbox: n & 8 != 0 }
+                    .rounded_up(),
+            )
         })
     });
     &TEXTS[parts.index()]
@@ -217,17 +236,21 @@ fn build(parts: Parts) -> String {
         compensations(&mut text);
         consumed(&mut text);
     }
+    if parts.outbox {
+        messages(&mut text);
+    }
     let count = |present: bool, part: &str| {
         if present { format!("(SELECT count(*) FROM {part})") } else { "0::bigint".to_owned() }
     };
     let desk = format!("{} + {}", count(parts.rest, "put"), count(parts.rest, "removed"));
     let compensations = format!("{} + {}", count(parts.rest, "requested"), count(parts.rest, "continued"));
     format!(
-        "WITH {} SELECT (SELECT count(*) FROM me), {}, (SELECT count(*) FROM ok), {}, {desk}, {compensations}, {}",
+        "WITH {} SELECT (SELECT count(*) FROM me), {}, (SELECT count(*) FROM ok), {}, {desk}, {compensations}, {}, {}",
         text.parts.join(", "),
         count(parts.starts, "new"),
         count(parts.changes, "changed"),
         count(parts.rest, "consumed"),
+        count(parts.outbox, "written"),
     )
 }
 
@@ -306,6 +329,19 @@ fn consumed(text: &mut Text) {
             "UPDATE mail m SET consumed_seq = a.seq, answer = a.answer FROM {rows} \
              WHERE m.id = a.id AND m.saga_id = a.saga_id AND m.consumed_seq IS NULL \
              AND (a.saga_id, a.seq) {OF_ACCEPTED} RETURNING 1"
+        ),
+    );
+}
+
+fn messages(text: &mut Text) {
+    let rows = text.rows("o", MESSAGE);
+    text.part(
+        "written",
+        format!(
+            "INSERT INTO outbox ({}) SELECT {} FROM {rows} WHERE (o.saga_id, o.seq) {OF_ACCEPTED} \
+             ORDER BY o.saga_id, o.n RETURNING 1",
+            names("", MESSAGE),
+            names("o.", MESSAGE)
         ),
     );
 }
@@ -442,3 +478,46 @@ pub(super) const WAKE_SET_AHEAD: &str = "WITH c AS MATERIALIZED (SELECT id FROM 
       WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at > $1 AND wake_set_at > $2 \
       LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED) \
     UPDATE saga s SET wake_at = $1, wake_set_at = $1 FROM c WHERE s.id = c.id AND s.owner IS NULL";
+
+/// Whether an incarnation has asked for lanes before; its row is locked against removal.
+pub(super) const IS_PUBLISHER: &str = "SELECT publishes FROM worker WHERE incarnation = $1 FOR KEY SHARE";
+
+pub(super) const BECOMES_PUBLISHER: &str = "UPDATE worker SET publishes = true WHERE incarnation = $1";
+
+pub(super) const PUBLISHERS: &str = "SELECT count(*) FROM worker WHERE publishes";
+
+/// Gives back what is more than a share: `$1` the incarnation, `$2` the share.
+pub(super) const LANES_GIVEN_BACK: &str = "UPDATE outbox_lane SET owner = NULL WHERE owner = $1 AND lane IN \
+    (SELECT lane FROM outbox_lane WHERE owner = $1 ORDER BY lane OFFSET $2)";
+
+/// Takes free lanes up to a share: `$1` the incarnation, `$2` the share.
+pub(super) const LANES_TAKEN: &str = "WITH c AS MATERIALIZED (SELECT lane FROM outbox_lane WHERE owner IS NULL \
+      ORDER BY lane LIMIT greatest(0, $2 - (SELECT count(*) FROM outbox_lane WHERE owner = $1)) \
+      FOR UPDATE SKIP LOCKED) \
+    UPDATE outbox_lane l SET owner = $1 FROM c WHERE l.lane = c.lane AND l.owner IS NULL";
+
+pub(super) const LANES_OF: &str = "SELECT lane FROM outbox_lane WHERE owner = $1 ORDER BY lane";
+
+/// Owners of lanes that have no `worker` row.
+pub(super) const DEAD_PUBLISHERS: &str = "SELECT DISTINCT owner FROM outbox_lane l WHERE owner IS NOT NULL \
+    AND NOT EXISTS (SELECT 1 FROM worker w WHERE w.incarnation = l.owner)";
+
+/// Releases the lanes of `$1`. Never joined with the search for the dead, as with [`RELEASE`].
+pub(super) const LANES_RELEASED: &str = "UPDATE outbox_lane SET owner = NULL WHERE owner = ANY($1::uuid[])";
+
+/// Removes messages in lanes of `$1`; whether that is alive, and how many.
+pub(super) const PUBLISHED: &str = "WITH me AS MATERIALIZED \
+      (SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE), \
+    gone AS (DELETE FROM outbox o USING unnest($2::smallint[], $3::text[], $4::uuid[], $5::bigint[], $6::smallint[]) \
+      AS p(lane, kind, saga_id, seq, n) WHERE o.lane = p.lane AND o.kind = p.kind AND o.saga_id = p.saga_id \
+      AND o.seq = p.seq AND o.n = p.n AND o.lane IN (SELECT lane FROM outbox_lane WHERE owner = $1) \
+      AND EXISTS (SELECT 1 FROM me) RETURNING 1) \
+    SELECT (SELECT count(*) FROM me), (SELECT count(*) FROM gone)";
+
+/// Notes that a message in a lane of `$1` was refused; whether that is alive, and how many.
+pub(super) const MESSAGE_REFUSED: &str = "WITH me AS MATERIALIZED \
+      (SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE), \
+    noted AS (UPDATE outbox SET refusals = refusals + 1, refused = $7, next_at = $8 \
+      WHERE lane = $2 AND kind = $3 AND saga_id = $4 AND seq = $5 AND n = $6 \
+      AND lane IN (SELECT lane FROM outbox_lane WHERE owner = $1) AND EXISTS (SELECT 1 FROM me) RETURNING 1) \
+    SELECT (SELECT count(*) FROM me), (SELECT count(*) FROM noted)";

@@ -103,7 +103,7 @@ impl PostgresStore {
     }
 
     /// Runs a unit whose every statement is a transaction of its own.
-    async fn run<U>(&self, unit: U) -> Result<U::Done, Fault>
+    pub(super) async fn run<U>(&self, unit: U) -> Result<U::Done, Fault>
     where
         U: Unit<PgConnection, Done: 'static> + Send + 'static,
     {
@@ -112,7 +112,7 @@ impl PostgresStore {
     }
 
     /// Runs a unit in one transaction.
-    async fn transact<U>(&self, unit: U) -> Result<U::Done, Fault>
+    pub(super) async fn transact<U>(&self, unit: U) -> Result<U::Done, Fault>
     where
         U: Unit<PgConnection, Done: 'static> + Send + 'static,
     {

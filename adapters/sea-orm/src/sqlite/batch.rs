@@ -13,14 +13,14 @@ use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use sea_orm::sqlx::{self, Row as _};
 use uuid::Uuid;
 
-use super::mail;
 use super::sql::{self, SQL, Sized};
+use super::{mail, outbox};
 use crate::failure::Failure;
 use crate::prepared::{Prepared, key_taken};
 use crate::split::Written;
 use crate::unit::Unit;
 
-type Bound = Query<'static, Sqlite, SqliteArguments>;
+pub(super) type Bound = Query<'static, Sqlite, SqliteArguments>;
 
 /// How a batch is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,7 @@ async fn write(
     items(connection, &accepted, &mut stats).await?;
     compensations(connection, &accepted, &mut stats).await?;
     stats.mail = mail::consume(connection, &accepted).await?;
+    stats.outbox = outbox::put(connection, &accepted).await?;
     let verdicts = read_back(connection, verdicts).await?;
     stats.commits = u64::from(!accepted.is_empty());
     Ok(Written { verdicts, stats })
@@ -140,7 +141,7 @@ async fn standing(connection: &mut SqliteConnection, commit: &Prepared) -> Resul
 }
 
 /// Sends `rows` through a sized statement, and counts the rows it wrote.
-async fn send<R>(
+pub(super) async fn send<R>(
     connection: &mut SqliteConnection,
     statement: &'static Sized,
     mut rows: &[R],

@@ -64,6 +64,7 @@ impl Unit<SqliteConnection> for Release {
     type Done = u32;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<u32, Failure> {
+        super::outbox::release(connection).await?;
         let release = sqlx::query(sql::RELEASE).bind(self.now.0).bind(i64::from(self.limit));
         count(release.execute(&mut *connection).await?.rows_affected())
     }

@@ -35,6 +35,8 @@ pub(super) struct Statements {
     pub(super) journal: Sized,
     pub(super) change: Sized,
     pub(super) compensation: Sized,
+    pub(super) outbox: Sized,
+    pub(super) published: Sized,
 }
 
 pub(super) static SQL: LazyLock<Statements> = LazyLock::new(|| Statements {
@@ -50,12 +52,24 @@ pub(super) static SQL: LazyLock<Statements> = LazyLock::new(|| Statements {
         |_| "(?,?,?,?,?,?)".to_owned(),
         "ON CONFLICT (saga_id, seq) DO NOTHING",
     ),
-    change: Sized::new(CHANGE, change_row, ") AS p WHERE saga.id = p.column1"),
+    change: Sized::new(CHANGE, |row| numbered_row(row, 8), ") AS p WHERE saga.id = p.column1"),
     compensation: Sized::new(
         "INSERT INTO compensation (id, saga_id, created_at, step, business_key, reason_code, requested_by, \
          approved_by, expected, proposed, affected, dry_run)",
         |_| "(?,?,?,?,?,?,?,?,?,?,?,?)".to_owned(),
         "ON CONFLICT (id) DO NOTHING",
+    ),
+    outbox: Sized::new(
+        "INSERT INTO outbox (lane, kind, saga_id, seq, n, message_id, written_at, subject, headers, body)",
+        |_| "(?,?,?,?,?,?,?,?,?,?)".to_owned(),
+        "",
+    ),
+    published: Sized::new(
+        "DELETE FROM outbox WHERE rowid IN (SELECT o.rowid FROM (",
+        |row| numbered_row(row, 5),
+        // Told the order of the join: the planner would look through whole lanes.
+        ") AS p CROSS JOIN outbox o ON o.lane = p.column1 AND o.kind = p.column2 AND o.saga_id = p.column3 \
+         AND o.seq = p.column4 AND o.n = p.column5 WHERE o.lane IN (SELECT lane FROM outbox_lane WHERE owner = ?1))",
     ),
 });
 
@@ -71,8 +85,9 @@ const CHANGE: &str = "UPDATE saga SET phase = p.column2, outcome = p.column3, op
     FROM (";
 
 /// Numbered, because the first parameter is the incarnation, shared by all rows.
-fn change_row(row: usize) -> String {
-    let numbers: Vec<String> = (0..8).map(|column| format!("?{}", 2 + 8 * row + column)).collect();
+fn numbered_row(row: usize, columns: usize) -> String {
+    let numbers: Vec<String> =
+        (0..columns).map(|column| format!("?{}", 2 + columns * row + column)).collect();
     format!("({})", numbers.join(","))
 }
 
@@ -173,3 +188,26 @@ pub(super) fn claim_one(definitions: usize) -> String {
          AND set_aside_at IS NULL AND phase <> 'purged' AND {registered} RETURNING id"
     )
 }
+
+pub(super) const IS_PUBLISHER: &str =
+    "UPDATE worker SET publishes = 1 WHERE incarnation = ? AND publishes = 0";
+pub(super) const PUBLISHERS: &str = "SELECT count(*) FROM worker WHERE publishes <> 0";
+
+/// Gives back what is more than a share: `?1` the incarnation, `?2` the share.
+pub(super) const LANES_GIVEN_BACK: &str = "UPDATE outbox_lane SET owner = NULL WHERE lane IN \
+    (SELECT lane FROM outbox_lane WHERE owner = ?1 ORDER BY lane LIMIT -1 OFFSET ?2)";
+
+/// Takes free lanes up to a share: `?1` the incarnation, `?2` the share.
+pub(super) const LANES_TAKEN: &str = "UPDATE outbox_lane SET owner = ?1 WHERE lane IN \
+    (SELECT lane FROM outbox_lane WHERE owner IS NULL ORDER BY lane \
+     LIMIT max(0, ?2 - (SELECT count(*) FROM outbox_lane WHERE owner = ?1)))";
+
+pub(super) const LANES_OF: &str = "SELECT lane FROM outbox_lane WHERE owner = ? ORDER BY lane";
+
+/// Lanes whose owner has no worker row.
+pub(super) const LANES_RELEASED: &str = "UPDATE outbox_lane SET owner = NULL \
+    WHERE owner IS NOT NULL AND owner NOT IN (SELECT incarnation FROM worker)";
+
+pub(super) const MESSAGE_REFUSED: &str = "UPDATE outbox SET refusals = refusals + 1, refused = ?, next_at = ? \
+    WHERE lane = ? AND kind = ? AND saga_id = ? AND seq = ? AND n = ? \
+    AND lane IN (SELECT lane FROM outbox_lane WHERE owner = ?)";

@@ -27,6 +27,7 @@ use super::batch::{Batch, Manner};
 use super::lock::LockFile;
 use super::mail::Post;
 use super::nodes::{Beat, Dismiss, MendClock, Release};
+use super::outbox::{ClaimLanes, NoteRefusal, RemovePublished};
 use super::owners::{Join, Leave, SetAside};
 use super::{Faults, SqliteSettings, sql};
 use crate::failure::Failure;
@@ -53,6 +54,9 @@ pub(super) enum Request {
     Release { release: Release, answer: Answer<u32> },
     MendClock { mend: MendClock, answer: Answer<u32> },
     Post { post: Post, answer: Answer<Posted> },
+    ClaimLanes { claim: ClaimLanes, answer: Answer<Vec<u16>> },
+    RemovePublished { remove: RemovePublished, answer: Answer<u32> },
+    NoteRefusal { note: NoteRefusal, answer: Answer<u32> },
     Close { answer: Answer<()> },
 }
 
@@ -127,6 +131,15 @@ impl Writer {
             Request::Post { post, answer } => {
                 answer.send(self.post(&post).await).ok();
             }
+            Request::ClaimLanes { claim, answer } => {
+                answer.send(self.one(&claim).await).ok();
+            }
+            Request::RemovePublished { remove, answer } => {
+                answer.send(self.changed_outbox(&remove).await).ok();
+            }
+            Request::NoteRefusal { note, answer } => {
+                answer.send(self.changed_outbox(&note).await).ok();
+            }
             Request::Close { answer } => return Some(answer),
         }
         None
@@ -149,6 +162,12 @@ impl Writer {
             Err(Failure::Content(reason)) => Ok(Posted::Unstorable { reason }),
             Err(failure) => Err(failure.into_fault()),
         }
+    }
+
+    async fn changed_outbox(&mut self, unit: &impl Unit<SqliteConnection, Done = u32>) -> Result<u32, Fault> {
+        let changed = self.one(unit).await?;
+        self.counters.add(&WriteStats { outbox: u64::from(changed), ..WriteStats::default() });
+        Ok(changed)
     }
 
     async fn join(&mut self, join: &Join) -> Result<(), Fault> {

@@ -51,6 +51,7 @@ pub(crate) fn step(n: u32, seq: u64, by: u8) -> Commit {
         items: Vec::new(),
         compensations: Vec::new(),
         mail: Vec::new(),
+        outbox: Vec::new(),
     }
 }
 

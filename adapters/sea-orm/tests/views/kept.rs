@@ -50,6 +50,7 @@ fn commits(n: u128, path: &Path) -> Vec<Commit> {
             items: Vec::new(),
             compensations: Vec::new(),
             mail: Vec::new(),
+            outbox: Vec::new(),
         }
     };
     transitions.map(commit).collect()

@@ -14,6 +14,8 @@ use crate::ports::{Fault, NodeStore, Peer, Sharing};
 pub(super) struct Worker {
     beat: u64,
     node: String,
+    /// It has asked for lanes of the outbox.
+    pub(super) publishes: bool,
 }
 
 impl Tables {
@@ -27,7 +29,11 @@ impl Tables {
         if self.ended.contains(&incarnation) {
             return false;
         }
-        self.workers.entry(incarnation).or_insert_with(|| Worker { beat: 0, node: node.to_owned() });
+        self.workers.entry(incarnation).or_insert_with(|| Worker {
+            beat: 0,
+            node: node.to_owned(),
+            publishes: false,
+        });
         if self.sharing == Sharing::Exclusive {
             let others = self.workers.extract_if(.., |worker, _| *worker != incarnation);
             self.ended.extend(others.map(|(worker, _)| worker));
@@ -55,6 +61,7 @@ impl Tables {
 
     /// Sagas whose owner has no worker row lose it, and are due.
     fn release_orphans(&mut self, now: Timestamp, limit: usize) -> usize {
+        self.release_lanes();
         let orphaned = |owner: Option<Incarnation>| owner.is_some_and(|owner| !self.is_worker(owner));
         let orphans = self.sagas(None).filter(|row| orphaned(row.owner)).take(limit);
         let orphans: Vec<SagaId> = orphans.map(|row| row.id).collect();
@@ -85,7 +92,7 @@ impl NodeStore for MemoryStore {
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {
         let tables = self.lock();
-        let peer = |(incarnation, Worker { beat, node }): (&Incarnation, &Worker)| Peer {
+        let peer = |(incarnation, Worker { beat, node, .. }): (&Incarnation, &Worker)| Peer {
             incarnation: *incarnation,
             beat: *beat,
             node: node.clone(),

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::mail::Mailbox;
 use super::nodes::Worker;
+use super::outbox::Outbox;
 use crate::ports::{
     Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow, ItemChange, JournalRow,
     Loaded, Mail, NewSaga, Posted, SagaChange, SagaRow, Sharing, StoredMail, Verdict, WorkItemRow,
@@ -39,6 +40,7 @@ pub(super) struct Tables {
     items: BTreeMap<(SagaId, String), WorkItemRow>,
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
     mailbox: Mailbox,
+    pub(super) outbox: Outbox,
     pub(super) stats: WriteStats,
 }
 
@@ -104,6 +106,8 @@ impl Tables {
             let consumed = self.mailbox.consume(commit.saga, commit.journal.seq, mail);
             self.stats.mail += u64::from(consumed);
         }
+        self.outbox.put(commit);
+        self.stats.outbox += commit.outbox.len() as u64;
         Verdict::Accepted
     }
 

@@ -1,5 +1,6 @@
 //! What no store takes, whatever its technology: the same answer from every adapter.
 
+use super::outbox;
 use super::rows::{CompensationChange, ItemChange, NewSaga, SagaChange, WorkItemRow};
 use super::store::Commit;
 
@@ -29,7 +30,8 @@ impl Commit {
         self.change.as_ref().map_or(Ok(()), change)?;
         self.items.iter().try_for_each(item)?;
         self.compensations.iter().try_for_each(compensation)?;
-        self.mail.iter().try_for_each(|mail| no_nul("answer", &mail.answer))
+        self.mail.iter().try_for_each(|mail| no_nul("answer", &mail.answer))?;
+        outbox::storable(&self.outbox)
     }
 }
 

@@ -20,6 +20,8 @@ pub struct WriteStats {
     pub compensations: u64,
     /// Rows of `mail` posted or consumed.
     pub mail: u64,
+    /// Rows of `outbox` written, removed or noted as refused.
+    pub outbox: u64,
     /// Batches that were split because the store refused the content of one of their commits.
     pub splits: u64,
 }

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 
 use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
+use super::outbox::{OutboxRow, OutboxStore};
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
     WorkItemRow,
@@ -30,6 +31,8 @@ pub struct Commit {
     pub compensations: Vec<CompensationChange>,
     /// Mail that it decides, with the answers.
     pub mail: Vec<ConsumedMail>,
+    /// Messages to publish.
+    pub outbox: Vec<OutboxRow>,
 }
 
 /// What became of one commit of a batch.
@@ -102,8 +105,8 @@ pub struct Loaded {
 /// The write side of a store. Where it is [exclusive](super::Sharing::Exclusive), for one incarnation at a time.
 ///
 /// # Guarantees asked of an implementation
-/// * `commit`: for each saga the journal row, its start, change, items, compensations and consumed mail are
-///   written together or not at all; a refused commit of a batch leaves no trace and does not touch the others;
+/// * `commit`: for each saga the journal row, its start, change, items, compensations, consumed mail and
+///   messages are written together or not at all; a refused commit of a batch leaves no trace and does not touch the others;
 ///   a batch of an incarnation without `worker` row writes nothing ([`Fault::Fenced`]).
 /// * Resubmitting a batch after [`Fault::Unavailable`] is safe at any moment, also while the first one is
 ///   still under way.
@@ -191,6 +194,6 @@ pub trait SagaQuery: Send + Sync + 'static {
 }
 
 /// Everything that an engine asks of one store.
-pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore {}
+pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore {}
 
-impl<S: SagaStore + SagaQuery + SagaMail + NodeStore> Store for S {}
+impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore> Store for S {}

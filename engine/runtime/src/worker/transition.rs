@@ -79,6 +79,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
         items,
         compensations: active.shown.compensations(&plan, &active.state, &events, at),
         mail,
+        outbox: Vec::new(),
         start,
         journal,
     };

@@ -8,8 +8,9 @@ use std::time::Duration;
 use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
-    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
+    StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -27,6 +28,8 @@ pub(crate) struct GatedStore {
     pub(crate) occupy: Arc<Mutex<Option<u64>>>,
     /// The next transition with this sequence is answered `Unstorable` and not written.
     pub(crate) refuse: Arc<Mutex<Option<u64>>>,
+    /// So many removals of published messages never return, and change nothing.
+    pub(crate) kept: Arc<AtomicU32>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
 }
@@ -40,6 +43,7 @@ impl GatedStore {
             unreachable: Arc::default(),
             occupy: Arc::default(),
             refuse: Arc::default(),
+            kept: Arc::default(),
             broken_key: Arc::default(),
         })
     }
@@ -204,5 +208,47 @@ impl SagaMail for GatedStore {
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
         self.inner.mail_of(saga, limit).await
+    }
+}
+
+#[async_trait]
+impl OutboxStore for GatedStore {
+    async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
+        self.inner.claim_lanes(incarnation).await
+    }
+
+    async fn unpublished(
+        &self,
+        incarnation: Incarnation,
+        kind: OutboxKind,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.inner.unpublished(incarnation, kind, now, limit).await
+    }
+
+    async fn remove_published(
+        &self,
+        incarnation: Incarnation,
+        published: &[OutboxPlace],
+    ) -> Result<u32, Fault> {
+        if take_one(&self.kept) {
+            std::future::pending::<()>().await;
+        }
+        self.inner.remove_published(incarnation, published).await
+    }
+
+    async fn note_refusal(
+        &self,
+        incarnation: Incarnation,
+        refused: OutboxPlace,
+        reason: &str,
+        next_at: Timestamp,
+    ) -> Result<(), Fault> {
+        self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
+        self.inner.outbox(limit).await
     }
 }

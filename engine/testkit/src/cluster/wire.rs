@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage,
+    OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Sharing, Store, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -196,5 +197,44 @@ impl SagaMail for Wire {
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
         self.send("mail_of").await?.mail_of(saga, limit).await
+    }
+}
+
+#[async_trait]
+impl OutboxStore for Wire {
+    async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
+        self.send("claim_lanes").await?.claim_lanes(incarnation).await
+    }
+
+    async fn unpublished(
+        &self,
+        incarnation: Incarnation,
+        kind: OutboxKind,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.send("unpublished").await?.unpublished(incarnation, kind, now, limit).await
+    }
+
+    async fn remove_published(
+        &self,
+        incarnation: Incarnation,
+        published: &[OutboxPlace],
+    ) -> Result<u32, Fault> {
+        self.send("remove_published").await?.remove_published(incarnation, published).await
+    }
+
+    async fn note_refusal(
+        &self,
+        incarnation: Incarnation,
+        refused: OutboxPlace,
+        reason: &str,
+        next_at: Timestamp,
+    ) -> Result<(), Fault> {
+        self.send("note_refusal").await?.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
+        self.send("outbox").await?.outbox(limit).await
     }
 }

@@ -32,9 +32,11 @@ pub mod claims;
 pub mod desk;
 pub mod faults;
 pub mod fencing;
+pub mod lanes;
 pub mod limits;
 pub mod mail;
 pub mod nodes;
+pub mod outbox;
 pub mod ownership;
 pub mod recovery;
 mod rows;
@@ -178,6 +180,22 @@ macro_rules! store_conformance {
                 due_sagas_are_claimed_before_those_with_mail,
                 mail_that_no_store_takes_is_refused_to_the_poster,
             }
+            outbox::{
+                messages_are_read_as_they_were_written,
+                a_refused_commit_leaves_no_message,
+                a_resubmitted_commit_brings_no_message_twice,
+                who_owns_no_lane_reads_nothing,
+                who_has_no_worker_row_has_no_outbox,
+                of_a_sagas_events_the_next_waits_for_the_one_before,
+                commands_and_notices_do_not_wait_for_each_other,
+                messages_of_ended_and_unowned_sagas_go_out_too,
+                what_was_not_removed_comes_again_after_a_takeover,
+                a_refused_message_waits_and_is_shown,
+                a_refused_event_holds_up_its_own_saga_only,
+                a_refusal_by_a_clock_that_ran_ahead_is_due,
+                what_is_left_of_many_is_found_in_small_pages,
+                a_transition_has_so_many_messages_and_no_more,
+            }
             limits::{
                 nul_is_refused_wherever_it_stands,
                 one_unstorable_commit_among_255_stands_alone,
@@ -210,6 +228,13 @@ macro_rules! store_conformance_of_nodes {
                 what_another_node_owns_cannot_be_set_aside,
                 my_sagas_are_listed_in_pages,
                 a_clock_that_ran_ahead_is_mended_in_chunks,
+            }
+            lanes::{
+                nodes_share_the_lanes_evenly,
+                racing_nodes_own_each_lane_once,
+                lanes_of_the_dismissed_are_released_with_their_sagas,
+                who_leaves_gives_its_lanes_up,
+                who_lost_a_lane_removes_nothing_of_it,
             }
         }
     };

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
-    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
+    StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -274,5 +275,48 @@ impl SagaMail for WatchedStore {
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
         self.inner.mail_of(saga, limit).await
+    }
+}
+
+#[async_trait]
+impl OutboxStore for WatchedStore {
+    async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
+        self.alive().await;
+        self.inner.claim_lanes(incarnation).await
+    }
+
+    async fn unpublished(
+        &self,
+        incarnation: Incarnation,
+        kind: OutboxKind,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.alive().await;
+        self.inner.unpublished(incarnation, kind, now, limit).await
+    }
+
+    async fn remove_published(
+        &self,
+        incarnation: Incarnation,
+        published: &[OutboxPlace],
+    ) -> Result<u32, Fault> {
+        self.alive().await;
+        self.inner.remove_published(incarnation, published).await
+    }
+
+    async fn note_refusal(
+        &self,
+        incarnation: Incarnation,
+        refused: OutboxPlace,
+        reason: &str,
+        next_at: Timestamp,
+    ) -> Result<(), Fault> {
+        self.alive().await;
+        self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
+        self.inner.outbox(limit).await
     }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, ItemChange, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, ItemChange, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage,
+    OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Failure, Setup, Simulation};
@@ -213,6 +214,45 @@ impl SagaMail for BrokenStore {
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
         self.inner.mail_of(saga, limit).await
+    }
+}
+
+#[async_trait]
+impl OutboxStore for BrokenStore {
+    async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
+        self.inner.claim_lanes(incarnation).await
+    }
+
+    async fn unpublished(
+        &self,
+        incarnation: Incarnation,
+        kind: OutboxKind,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.inner.unpublished(incarnation, kind, now, limit).await
+    }
+
+    async fn remove_published(
+        &self,
+        incarnation: Incarnation,
+        published: &[OutboxPlace],
+    ) -> Result<u32, Fault> {
+        self.inner.remove_published(incarnation, published).await
+    }
+
+    async fn note_refusal(
+        &self,
+        incarnation: Incarnation,
+        refused: OutboxPlace,
+        reason: &str,
+        next_at: Timestamp,
+    ) -> Result<(), Fault> {
+        self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
+        self.inner.outbox(limit).await
     }
 }
 

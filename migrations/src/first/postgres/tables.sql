@@ -111,20 +111,28 @@ CREATE INDEX mail_open ON mail (saga_id, id) WHERE consumed_seq IS NULL;
 -- Events and commands to publish, removed when acknowledged.
 CREATE TABLE outbox (
   lane       smallint NOT NULL,                            -- a hash of the saga's id
+  kind       text     NOT NULL CHECK (kind IN ('event','command','notice')),
   saga_id    uuid     NOT NULL,
   seq        bigint   NOT NULL,
   n          smallint NOT NULL,
   message_id uuid     NOT NULL,
+  written_at bigint   NOT NULL,
+  next_at    bigint   NOT NULL DEFAULT 0,                  -- of a refused one: when it is tried again
+  refusals   integer  NOT NULL DEFAULT 0,
   subject    text     NOT NULL,
+  headers    text     NOT NULL,
   body       text     NOT NULL,
-  PRIMARY KEY (lane, saga_id, seq, n)
+  refused    text,                                        -- why, the last time
+  PRIMARY KEY (lane, kind, saga_id, seq, n)
 );
+CREATE INDEX outbox_refused ON outbox (written_at) WHERE refusals > 0;
 
 -- Who publishes which lane: claimed as sagas are.
 CREATE TABLE outbox_lane (
   lane  smallint NOT NULL PRIMARY KEY,
   owner uuid
 );
+INSERT INTO outbox_lane (lane) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15);
 
 -- One row per compensation: a business action of its own, inserted when requested, updated when it ends.
 CREATE TABLE compensation (
@@ -173,5 +181,6 @@ CREATE TABLE worker (
   incarnation uuid     NOT NULL PRIMARY KEY,
   beat        bigint   NOT NULL DEFAULT 0,
   started_at  bigint   NOT NULL,
+  publishes   boolean  NOT NULL DEFAULT false,               -- has asked for lanes of the outbox
   node        text     NOT NULL
 ) WITH (fillfactor = 10);

@@ -112,20 +112,29 @@ CREATE INDEX mail_open ON mail (saga_id, id) WHERE consumed_seq IS NULL;
 -- Events and commands to publish, removed when acknowledged. A rowid table, as the journal.
 CREATE TABLE outbox (
   lane       INTEGER NOT NULL,                            -- a hash of the saga's id
+  kind       TEXT    NOT NULL CHECK (kind IN ('event','command','notice')),
   saga_id    BLOB    NOT NULL,
   seq        INTEGER NOT NULL,
   n          INTEGER NOT NULL,
   message_id BLOB    NOT NULL,
+  written_at INTEGER NOT NULL,
+  next_at    INTEGER NOT NULL DEFAULT 0,                  -- of a refused one: when it is tried again
+  refusals   INTEGER NOT NULL DEFAULT 0,
   subject    TEXT    NOT NULL,
+  headers    TEXT    NOT NULL,
   body       TEXT    NOT NULL,
-  PRIMARY KEY (lane, saga_id, seq, n)
+  refused    TEXT,                                        -- why, the last time
+  PRIMARY KEY (lane, kind, saga_id, seq, n)
 ) STRICT;
+CREATE INDEX outbox_kind ON outbox (kind);                -- of each kind in the order of writing, which is rowid's
+CREATE INDEX outbox_refused ON outbox (written_at) WHERE refusals > 0;
 
 -- Who publishes which lane: claimed as sagas are.
 CREATE TABLE outbox_lane (
   lane  INTEGER NOT NULL PRIMARY KEY,
   owner BLOB
 ) STRICT;
+INSERT INTO outbox_lane (lane) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15);
 
 -- One row per compensation: a business action of its own, inserted when requested, updated when it ends.
 CREATE TABLE compensation (
@@ -174,5 +183,6 @@ CREATE TABLE worker (
   incarnation BLOB    NOT NULL PRIMARY KEY,
   beat        INTEGER NOT NULL DEFAULT 0,
   started_at  INTEGER NOT NULL,
+  publishes   INTEGER NOT NULL DEFAULT 0,                 -- has asked for lanes of the outbox
   node        TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;

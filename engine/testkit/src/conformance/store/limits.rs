@@ -12,10 +12,7 @@ use super::StoreFactory;
 use super::rows::{ME, T0, accept, change, everything, item, join, put, request, saga, start, step};
 
 /// `commit` alone is refused twice with the same reason, and writes nothing.
-async fn refused(
-    store: &(impl amends::ports::SagaStore + amends::ports::SagaQuery + amends::ports::SagaMail),
-    commit: Commit,
-) -> String {
+async fn refused(store: &impl amends::ports::Store, commit: Commit) -> String {
     let before = everything(store).await;
     let batch = [commit];
     let first = store.commit(ME, &batch).await.expect("it answers");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use amends::ports::{
     CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow,
-    DefinitionRef, ItemChange, JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, Posted,
-    Release, SagaChange, SagaFilter, SagaMail, SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail,
-    Verdict, WorkItemRow,
+    DefinitionRef, ItemChange, JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore,
+    OutboxKind, OutboxRow, OutboxStanding, OutboxStore, Posted, Release, SagaChange, SagaFilter, SagaMail,
+    SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, message_id,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use uuid::Uuid;
@@ -64,6 +64,7 @@ pub(super) fn step_of(n: u32, seq: u64, variant: u8) -> Commit {
         items: Vec::new(),
         compensations: Vec::new(),
         mail: Vec::new(),
+        outbox: Vec::new(),
     }
 }
 
@@ -147,8 +148,26 @@ pub(super) fn step_with_everything(n: u32, seq: u64, variant: u8) -> Commit {
         change: Some(change),
         items: vec![put(item("reserve/forward", seq.cast_signed()))],
         compensations: vec![requested(n)],
+        outbox: vec![message(n, seq, 0, OutboxKind::Event), message(n, seq, 1, OutboxKind::Notice)],
         ..step_of(n, seq, variant)
     }
+}
+
+/// The message with number `at` of saga `n` and sequence `seq`.
+pub(super) fn message(n: u32, seq: u64, at: u16, kind: OutboxKind) -> OutboxRow {
+    OutboxRow {
+        id: message_id(saga(n), seq, at),
+        kind,
+        subject: Arc::from(format!("{}s.order", kind.word())),
+        headers: format!(r#"{{"traceparent":"{n}"}}"#),
+        body: format!(r#"{{"saga": {n}, "seq": {seq}.0, "é": "'"}}"#),
+    }
+}
+
+/// A transition of saga `n` with messages of these kinds.
+pub(super) fn step_with(n: u32, seq: u64, kinds: &[OutboxKind]) -> Commit {
+    let messages = (0..).zip(kinds).map(|(at, kind)| message(n, seq, at, *kind));
+    Commit { outbox: messages.collect(), ..step(n, seq) }
 }
 
 /// Mail `m` to saga `n`, under the key `key-m`; ids are in the order of `m`.
@@ -179,10 +198,11 @@ pub(super) struct Everything {
     pub(super) desk: Vec<(SagaId, WorkItemRow)>,
     pub(super) compensations: Vec<CompensationRow>,
     pub(super) mail: Vec<StoredMail>,
+    pub(super) outbox: OutboxStanding,
     pub(super) counts: StoreCounts,
 }
 
-pub(super) async fn everything(store: &(impl SagaStore + SagaQuery + SagaMail)) -> Everything {
+pub(super) async fn everything(store: &(impl SagaStore + SagaQuery + SagaMail + OutboxStore)) -> Everything {
     let mut ids = Vec::new();
     loop {
         let filter = SagaFilter { after: ids.last().copied(), limit: 1_000, ..SagaFilter::default() };
@@ -202,6 +222,7 @@ pub(super) async fn everything(store: &(impl SagaStore + SagaQuery + SagaMail)) 
         desk: store.desk(10_000).await.expect("it reads the desk"),
         compensations,
         mail,
+        outbox: store.outbox(1_000).await.expect("it reads the outbox"),
         counts: store.counts().await.expect("it counts"),
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, Peer, Posted, SagaFilter, SagaMail,
-    SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
+    StoreCounts, StoredMail, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -190,5 +191,52 @@ impl SagaMail for FaultyStore {
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
         self.arrive(None, false).await?;
         self.inner.mail_of(saga, limit).await
+    }
+}
+
+#[async_trait]
+impl OutboxStore for FaultyStore {
+    async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        let answer = self.inner.claim_lanes(incarnation).await?;
+        self.answer(answer)
+    }
+
+    async fn unpublished(
+        &self,
+        incarnation: Incarnation,
+        kind: OutboxKind,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.arrive(Some(incarnation), false).await?;
+        self.inner.unpublished(incarnation, kind, now, limit).await
+    }
+
+    async fn remove_published(
+        &self,
+        incarnation: Incarnation,
+        published: &[OutboxPlace],
+    ) -> Result<u32, Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        let answer = self.inner.remove_published(incarnation, published).await?;
+        self.answer(answer)
+    }
+
+    async fn note_refusal(
+        &self,
+        incarnation: Incarnation,
+        refused: OutboxPlace,
+        reason: &str,
+        next_at: Timestamp,
+    ) -> Result<(), Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        let answer = self.inner.note_refusal(incarnation, refused, reason, next_at).await?;
+        self.answer(answer)
+    }
+
+    async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.outbox(limit).await
     }
 }
