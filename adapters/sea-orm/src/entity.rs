@@ -1,6 +1,8 @@
 //! The tables that are read, as SeaORM entities. The schema itself is spelled out in the migrations.
 
 pub(crate) mod compensation;
+pub(crate) mod control;
+pub(crate) mod control_order;
 pub(crate) mod journal;
 pub(crate) mod mail;
 pub(crate) mod outbox;

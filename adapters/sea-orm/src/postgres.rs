@@ -4,13 +4,14 @@
 //! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
-//!   releasing; `mail`: posting; `outbox`: messages to publish.
+//!   releasing; `mail`: posting; `outbox`: messages to publish; `controls`: what people set for everybody.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
 //! removal, fences whoever was dismissed. Nothing else does: `saga` holds no version and no lease.
 
 mod batch;
+mod controls;
 mod mail;
 mod nodes;
 mod open;

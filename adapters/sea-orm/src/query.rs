@@ -1,5 +1,6 @@
 //! The read side: what is committed, through entities, the same on every backend.
 
+mod controls;
 mod nodes;
 mod outbox;
 

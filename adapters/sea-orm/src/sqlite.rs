@@ -9,6 +9,7 @@
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
+mod controls;
 mod faults;
 mod lock;
 mod mail;

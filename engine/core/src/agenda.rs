@@ -5,7 +5,7 @@ mod ask;
 mod desk;
 mod verbs;
 
-pub use ask::tasks;
+pub use ask::{tasks, tasks_of_paused};
 pub use desk::{Desk, DeskItem, desk};
 pub use verbs::{VerbOffer, verbs};
 

@@ -112,6 +112,7 @@ pub fn advance(
     let mut scribe = Scribe::new(plan, state, now);
     match command {
         Command::Claim { incarnation } => timers::claim(&mut scribe, incarnation),
+        Command::ClaimPaused { incarnation } => timers::claim_paused(&mut scribe, incarnation),
         Command::Begin { action, input, expected } => {
             attempt::begin(&mut scribe, action, input, expected)?;
         }

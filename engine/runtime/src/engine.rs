@@ -17,6 +17,7 @@ use amends_core::event::Trigger;
 use amends_core::{ActionId, Incarnation, Json, SagaId, Timestamp, TraceContext};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub use builder::{EngineBuilder, Limits, Registrable};
 pub use dry_run::DryRunError;
@@ -29,9 +30,10 @@ pub use reply::{Reply, ReplyError};
 pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
+use crate::controls::{Board, ControlInForce};
 use crate::ports::{
-    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, SagaMail, SagaQuery, SagaRow, SagaStore, Store,
-    WorkItemRow,
+    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, NodeStore, SagaMail, SagaQuery, SagaRow, SagaStore,
+    Store, WorkItemRow,
 };
 use crate::view::{Deferral, SagaView};
 use crate::worker::{Backoff, Definitions, Parts, Registered, Request, StartRequest, Started, Worker};
@@ -48,6 +50,8 @@ struct Inner {
     store: Arc<dyn SagaStore>,
     query: Arc<dyn SagaQuery>,
     mail: Arc<dyn SagaMail>,
+    nodes: Arc<dyn NodeStore>,
+    board: Arc<Board>,
     ids: Arc<dyn Ids>,
     limits: Limits,
     incarnation: Incarnation,
@@ -58,6 +62,7 @@ struct Inner {
     starts: mpsc::Sender<StartRequest>,
     requests: mpsc::Sender<Request>,
     stopped: Arc<std::sync::OnceLock<StopReason>>,
+    ended: CancellationToken,
     parts: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -162,6 +167,10 @@ impl Engine {
         options: StartOptions,
     ) -> Result<SagaHandle<O>, SagaStartError> {
         let input_digest = self.check_start(key, &input)?;
+        let workflow = &definition.reference.workflow;
+        if let Some(hold) = self.0.board.current().hold_of(workflow) {
+            return self.start_while_held(hold, workflow, key, input_digest).await;
+        }
         let (reply, answer) = oneshot::channel();
         let StartOptions { occurred_at, trigger, trace } = options;
         let request = StartRequest {
@@ -178,6 +187,28 @@ impl Engine {
         match answer.await.map_err(|_| SagaStartError::Stopped)?? {
             Started::New(saga) => Ok(self.handle(saga, definition)),
             Started::Before(row) => Ok(self.handle(row.id, self.registered(&row.definition)?)),
+        }
+    }
+
+    /// While starts are held, one that was made before is answered as ever.
+    async fn start_while_held<O>(
+        &self,
+        hold: &ControlInForce,
+        workflow: &Arc<str>,
+        key: &str,
+        input_digest: [u8; 32],
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        match self.0.query.find(workflow, key).await {
+            Ok(Some(row)) if row.input_digest == input_digest => {
+                Ok(self.handle(row.id, self.registered(&row.definition)?))
+            }
+            Ok(Some(row)) => Err(SagaStartError::Conflict { standing: Box::new(row), input_digest }),
+            Ok(None) | Err(_) => Err(SagaStartError::Held {
+                workflow: workflow.clone(),
+                by: hold.by.clone(),
+                reason: hold.reason.clone(),
+                since: hold.since,
+            }),
         }
     }
 
@@ -226,6 +257,9 @@ impl Engine {
         if view.waits.iter().any(|wait| matches!(wait, Wait::Permit { .. } | Wait::Until(_))) {
             view.deferrals = self.deferrals(saga).await;
         }
+        if let Some(pause) = self.0.board.current().pause_of(&definition.reference.workflow) {
+            view.deferrals.extend(view.held_by(pause, self.0.clock.now()));
+        }
         Ok(view)
     }
 
@@ -264,6 +298,17 @@ impl Engine {
         self.0.stopped.get()
     }
 
+    /// Returns once the engine runs no more: it was shut down, [drained](crate::operator::OperatedNode::drain) by
+    /// somebody elsewhere, or dismissed by the store. For programs that end with their engine.
+    pub async fn until_stopped(&self) -> StopReason {
+        loop {
+            self.0.ended.cancelled().await;
+            if let Some(reason) = self.stopped() {
+                return reason.clone();
+            }
+        }
+    }
+
     /// Ends in an orderly way: nothing new begins; what runs is awaited for at most `grace` and its answers
     /// are recorded; what was journalled as started and not sent is withdrawn; then the store is told.
     ///
@@ -275,6 +320,7 @@ impl Engine {
         let until = self.0.clock.now() + grace;
         let (reply, drained) = oneshot::channel();
         if self.0.requests.send(Request::Drain { until, reply }).await.is_err() {
+            self.join(false).await; // It ends already, or was drained by somebody else.
             return Ok(Drained::default());
         }
         let in_doubt = drained.await.unwrap_or(0);
@@ -313,6 +359,7 @@ impl Engine {
             let _ = part.await;
         }
         self.0.stopped.get_or_init(|| StopReason::Killed);
+        self.0.ended.cancel();
     }
 
     pub(crate) fn put_together(
@@ -321,12 +368,14 @@ impl Engine {
         look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
-        let Parts { store, mail, incarnation, definitions, limits, clock, ids, .. } = parts;
-        let Worker { starts, requests, stopped, parts } = worker;
+        let Parts { store, mail, nodes, board, incarnation, definitions, limits, clock, ids, .. } = parts;
+        let Worker { starts, requests, stopped, ended, parts } = worker;
         Self(Arc::new(Inner {
             store,
             query,
             mail,
+            nodes,
+            board,
             ids,
             limits,
             incarnation,
@@ -336,12 +385,21 @@ impl Engine {
             starts,
             requests,
             stopped,
+            ended,
             parts: Mutex::new(parts),
         }))
     }
 
     pub(crate) fn mail(&self) -> &dyn SagaMail {
         &*self.0.mail
+    }
+
+    pub(crate) fn nodes(&self) -> &dyn NodeStore {
+        &*self.0.nodes
+    }
+
+    pub(crate) fn board(&self) -> &Board {
+        &self.0.board
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

@@ -86,6 +86,7 @@ pub mod ports;
 pub mod prelude;
 pub mod view;
 
+mod controls;
 mod letter;
 mod visible;
 mod worker;

@@ -1,5 +1,6 @@
 //! Honest in-memory reference implementations that pass the same conformance suites as the real ones.
 
+mod control;
 mod mail;
 mod nodes;
 mod outbox;

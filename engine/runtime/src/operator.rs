@@ -27,22 +27,31 @@
 //! the same operation id. What the state does not allow is [`OperateError::Refused`], with the state as the reason;
 //! that, too, is kept, and shown by [`OperatedSaga::asked`].
 //!
+//! # Everybody at once
+//!
+//! [`Operator::workflow`], [`Operator::dependency`] and [`Operator::node`] set what every node obeys within a second or
+//! so: hold the starts of a workflow, pause it, limit a dependency, drain a node. [`Operator::controls`] lists what is in
+//! force, with who set it, why and since when.
+//!
 //! # Risk
 //!
 //! What may do something twice, undo what may not have happened, or end what is not finished, stands behind
 //! [`OperatedSaga::risky`], so that nobody reaches for it by completion.
 
 mod by;
+mod controls;
 mod find;
 mod post;
 mod risky;
 mod saga;
 
 pub use by::By;
+pub use controls::{OperatedDependency, OperatedNode, OperatedWorkflow};
 pub use find::{DeskEntry, DeskFilter};
 pub use risky::Risky;
 pub use saga::{Asking, CompensationDemand, Inspected, OperatedSaga};
 
+pub use crate::controls::{Control, ControlInForce};
 pub use crate::engine::OperateError;
 pub use amends_core::event::Answer;
 pub use amends_core::machine::PersonFinding;

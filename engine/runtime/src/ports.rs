@@ -1,7 +1,8 @@
-//! What the engine needs from the outside: a store, mail, a clock, ids.
+//! What the engine needs from the outside: a store, mail, controls, a clock, ids.
 
 mod clock;
 mod content;
+mod control;
 mod ids;
 mod mail;
 mod nodes;
@@ -12,6 +13,9 @@ mod store;
 
 pub use clock::{Clock, SystemClock};
 pub use content::KEY_BYTES_MAX;
+pub use control::{
+    CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
+};
 pub use ids::{Ids, RandomIds};
 pub use mail::{
     ConsumedMail, MAIL_BODY_BYTES_MAX, MAIL_KEY_BYTES_MAX, MAIL_OPEN_MAX, Mail, MailKind, Posted, SagaMail,

@@ -8,13 +8,14 @@ mod timeline;
 
 use std::sync::Arc;
 
-use amends_core::agenda::{DeskItem, Wait, agenda};
+use amends_core::agenda::{DeskItem, Lane, Task, Wait, agenda, tasks};
 use amends_core::event::{Failure, Recorded, TurnReason};
 use amends_core::plan::{Source, StepKind};
 use amends_core::state::{Action, Effect, Phase, Stage};
 use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState, Timestamp, Transition};
 
 use crate::authoring::{Handle, Payload};
+use crate::controls::ControlInForce;
 use crate::ports::{JournalRow, Loaded};
 pub use deferral::{Deferral, Missing};
 
@@ -43,8 +44,8 @@ pub struct SagaView {
     pub desk: Vec<DeskItem>,
     /// Why every part that is not settled is not moving by itself right now.
     pub waits: Vec<Wait>,
-    /// Of what waits for a permit: which one is missing. Known only to the engine that has the saga in memory;
-    /// empty in a view made by another one, or from rows alone.
+    /// Of what waits for a permit: which one is missing. Known only to the engine that has the saga in memory; but for
+    /// a pause of the workflow, empty in a view made by another one, and in one made from rows alone.
     pub deferrals: Vec<Deferral>,
     plan: Arc<SagaPlan>,
     state: SagaState,
@@ -164,6 +165,27 @@ impl SagaView {
             state,
             journal,
         })
+    }
+
+    /// What may begin and is held by the pause of the workflow.
+    pub(crate) fn held_by(&self, pause: &Arc<ControlInForce>, now: Timestamp) -> Vec<Deferral> {
+        let (tasks, _) = tasks(&self.plan, &self.state, now.max(self.state.at));
+        let held = tasks.into_iter().filter_map(|task| match task {
+            Task::Start { action, lane, .. } if self.state.paused.is_none() => Some((action, lane)),
+            _ => None,
+        });
+        let deferral = |(action, lane): (ActionId, Lane)| {
+            let ready = self.state.action(&self.plan, &action).map_or(self.state.at, |action| action.since);
+            let step = self.plan.find(&action.step).map(|ix| self.plan.step(ix));
+            Deferral {
+                lane,
+                since: ready.max(pause.since),
+                dependency: step.and_then(|step| step.contract.dependency.as_deref().map(Arc::from)),
+                missing: Missing::Paused(pause.clone()),
+                action,
+            }
+        };
+        held.map(deferral).collect()
     }
 
     /// The workflow's shape.

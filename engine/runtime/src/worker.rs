@@ -12,6 +12,7 @@
 //!   the same code: a restart is nothing special.
 //! * Where nodes share the store, the [`heartbeat`] keeps this one in, [`membership`] looks after those that
 //!   are gone, and the [`lease`] is asked before anything is committed or sent.
+//! * What people have set for a workflow, a dependency or this node is [looked for](controls) as often as due sagas.
 //! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
 //!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
 //!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself.
@@ -43,6 +44,7 @@ mod standing;
 mod active;
 mod transition;
 
+mod controls;
 mod heartbeat;
 mod lease;
 mod membership;
@@ -64,8 +66,10 @@ use std::time::Duration;
 use amends_core::Incarnation;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::authoring::DependencyLimits;
+use crate::controls::Board;
 use crate::engine::{Limits, StopReason};
 use crate::ports::{Clock, Ids, NodeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
@@ -84,6 +88,7 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn SagaStore>,
     pub(crate) nodes: Arc<dyn NodeStore>,
     pub(crate) mail: Arc<dyn SagaMail>,
+    pub(crate) board: Arc<Board>,
     pub(crate) incarnation: Incarnation,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) dependencies: BTreeMap<Arc<str>, DependencyLimits>,
@@ -100,6 +105,8 @@ pub(crate) struct Worker {
     pub(crate) requests: mpsc::Sender<Request>,
     /// Set once it has stopped.
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
+    /// Cancelled once that is set.
+    pub(crate) ended: CancellationToken,
     /// Its parts, the loop first.
     pub(crate) parts: Vec<JoinHandle<()>>,
 }
@@ -109,8 +116,19 @@ const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts { store, nodes, mail, incarnation, definitions, dependencies, limits, clock, joined, ids } =
-        parts;
+    let Parts {
+        store,
+        nodes,
+        mail,
+        board,
+        incarnation,
+        definitions,
+        dependencies,
+        limits,
+        clock,
+        joined,
+        ids,
+    } = parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
@@ -127,6 +145,24 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let membership = Membership::new(nodes.clone(), incarnation, clock.clone(), term, news.clone());
     let clocks = (clock.clone(), lease.clone());
     let committer = committer::run(store.clone(), incarnation, clocks, commits_inlet, news.clone());
+    let look_out = controls::LookOut {
+        board: board.clone(),
+        nodes: nodes.clone(),
+        clock: clock.clone(),
+        lease: lease.clone(),
+        every: limits.claim_every,
+        news: news.clone(),
+    };
+    let leaving = controls::Leaving {
+        store: store.clone(),
+        board: board.clone(),
+        incarnation,
+        clock: clock.clone(),
+        within: limits.drain_within,
+    };
+    let mut permits = admission::Admission::new(&limits, &dependencies, definitions.dependencies());
+    let orders = board.current();
+    permits.limit(orders.limits(), clock.now());
     let references = definitions.references();
     let recovery = recovery::Recovery {
         store,
@@ -147,6 +183,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             news: news_inlet,
             requests: requests_inlet,
             starts: starts_inlet,
+            controls: board.subscribe(),
             alarm: driver::Alarm::default(),
         },
         outlets: driver::Outlets { commits, errands },
@@ -154,30 +191,36 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             active: HashMap::new(),
             listed: VecDeque::new(),
             round: Vec::new(),
-            permits: admission::Admission::new(&limits, &dependencies),
+            permits,
             timers: time::Timers::default(),
             watchers: HashMap::new(),
             posters: mail::Posters::default(),
             claim_at: Some(clock.now()),
+            controls: orders,
         },
         mode: driver::Mode::default(),
         clock,
         limits,
     };
-    let stopped = Arc::new(OnceLock::new());
-    let told = stopped.clone();
+    let (stopped, ended) = (Arc::new(OnceLock::new()), CancellationToken::new());
+    let (told, end) = (stopped.clone(), ended.clone());
     let driver = tokio::spawn(async move {
         let reason = driver.run().await;
+        if matches!(reason, StopReason::Drained { .. }) {
+            leaving.leave().await;
+        }
         let _ = told.set(reason);
+        end.cancel();
     });
     let mut parts = vec![
         driver,
         tokio::spawn(committer),
         tokio::spawn(recovery.run(errands_inlet)),
         tokio::spawn(membership.run()),
+        tokio::spawn(look_out.run()),
     ];
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }
-    Worker { starts, requests, stopped, parts }
+    Worker { starts, requests, stopped, ended, parts }
 }

@@ -4,6 +4,7 @@ DROP VIEW saga_step;
 DROP VIEW saga_event;
 DROP TABLE worker;
 DROP TABLE node;
+DROP TABLE control_order;
 DROP TABLE control;
 DROP TABLE compensation;
 DROP TABLE outbox_lane;

@@ -521,3 +521,24 @@ pub(super) const MESSAGE_REFUSED: &str = "WITH me AS MATERIALIZED \
       WHERE lane = $2 AND kind = $3 AND saga_id = $4 AND seq = $5 AND n = $6 \
       AND lane IN (SELECT lane FROM outbox_lane WHERE owner = $1) AND EXISTS (SELECT 1 FROM me) RETURNING 1) \
     SELECT (SELECT count(*) FROM me), (SELECT count(*) FROM noted)";
+
+pub(super) const ORDER_OF_ID: &str = "SELECT operation_id, key, value, actor, reason, at, changed \
+    FROM control_order WHERE operation_id = $1";
+
+/// Whether it changed anything is known later in the transaction.
+pub(super) const ORDER_KEEP: &str = "INSERT INTO control_order \
+    (operation_id, key, value, actor, reason, at, changed) VALUES ($1, $2, $3, $4, $5, $6, false) \
+    ON CONFLICT DO NOTHING";
+
+pub(super) const ORDER_CHANGED: &str = "UPDATE control_order SET changed = true WHERE operation_id = $1";
+
+/// How many controls are in force, and whether this one is.
+pub(super) const CONTROL_ROOM: &str = "SELECT count(*), count(*) FILTER (WHERE key = $1) FROM control";
+
+/// Writes nothing where it is set so already.
+pub(super) const CONTROL_SET: &str = "INSERT INTO control AS c (key, value, actor, reason, operation_id, at) \
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (key) DO UPDATE SET value = excluded.value, \
+    actor = excluded.actor, reason = excluded.reason, operation_id = excluded.operation_id, at = excluded.at \
+    WHERE c.value <> excluded.value";
+
+pub(super) const CONTROL_LIFT: &str = "DELETE FROM control WHERE key = $1";

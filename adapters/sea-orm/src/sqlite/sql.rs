@@ -150,6 +150,19 @@ pub(super) const RELEASE: &str = "UPDATE saga SET owner = NULL, wake_at = ?1, wa
 pub(super) const WAKE_SET_AHEAD: &str = "UPDATE saga SET wake_at = ?1, wake_set_at = ?1 WHERE id IN (SELECT id \
     FROM saga WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at > ?1 AND wake_set_at > ?2 LIMIT ?3)";
 
+pub(super) const ORDER_OF_ID: &str = "SELECT operation_id, key, value, actor, reason, at, changed \
+    FROM control_order WHERE operation_id = ?";
+pub(super) const ORDER_KEEP: &str =
+    "INSERT INTO control_order (operation_id, key, value, actor, reason, at, changed) VALUES (?,?,?,?,?,?,?)";
+/// How many controls are in force, and whether this one is.
+pub(super) const CONTROL_ROOM: &str = "SELECT count(*), coalesce(sum(key = ?), 0) FROM control";
+/// Writes nothing where it is set so already.
+pub(super) const CONTROL_SET: &str = "INSERT INTO control (key, value, actor, reason, operation_id, at) \
+    VALUES (?,?,?,?,?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, actor = excluded.actor, \
+    reason = excluded.reason, operation_id = excluded.operation_id, at = excluded.at \
+    WHERE control.value <> excluded.value";
+pub(super) const CONTROL_LIFT: &str = "DELETE FROM control WHERE key = ?";
+
 /// `(workflow, version, digest)` of each registered definition, from the parameter `first` on.
 fn registered(definitions: usize, first: usize) -> String {
     let rows: Vec<String> =

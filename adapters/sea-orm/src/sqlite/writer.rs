@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Posted, Sharing, Verdict, WriteStats};
+use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Ordered, Posted, Sharing, Verdict, WriteStats};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::DatabaseConnection;
@@ -24,6 +24,7 @@ use sea_orm::sqlx::{self, Connection as _};
 use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Batch, Manner};
+use super::controls::Give;
 use super::lock::LockFile;
 use super::mail::Post;
 use super::nodes::{Beat, Dismiss, MendClock, Release};
@@ -57,6 +58,7 @@ pub(super) enum Request {
     ClaimLanes { claim: ClaimLanes, answer: Answer<Vec<u16>> },
     RemovePublished { remove: RemovePublished, answer: Answer<u32> },
     NoteRefusal { note: NoteRefusal, answer: Answer<u32> },
+    Order { give: Give, answer: Answer<Ordered> },
     Close { answer: Answer<()> },
 }
 
@@ -139,6 +141,9 @@ impl Writer {
             }
             Request::NoteRefusal { note, answer } => {
                 answer.send(self.changed_outbox(&note).await).ok();
+            }
+            Request::Order { give, answer } => {
+                answer.send(self.one(&give).await).ok();
             }
             Request::Close { answer } => return Some(answer),
         }

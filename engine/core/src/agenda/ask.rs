@@ -11,7 +11,17 @@ use crate::time::Timestamp;
 
 /// What may be done now, and when to look again: the part of the agenda that the hot path needs.
 pub fn tasks(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> (Vec<Task>, Option<Wake>) {
-    let mut asked = Asked { now, paused: state.paused.is_some(), tasks: Vec::new(), wake: None };
+    ask(plan, state, now, state.paused.is_some())
+}
+
+/// As [`tasks`], while the saga's workflow is paused: no attempt starts and no deadline is decided, as if the saga
+/// itself were paused. The workflow's pause is no fact of the saga and stands in no journal.
+pub fn tasks_of_paused(plan: &SagaPlan, state: &SagaState, now: Timestamp) -> (Vec<Task>, Option<Wake>) {
+    ask(plan, state, now, true)
+}
+
+fn ask(plan: &SagaPlan, state: &SagaState, now: Timestamp, paused: bool) -> (Vec<Task>, Option<Wake>) {
+    let mut asked = Asked { now, paused, tasks: Vec::new(), wake: None };
     if state.phase == Phase::Running && !state.late {
         let wished = state.wishes.iter().any(|wish| wish.reason == TurnReason::Deadline);
         if let Some(deadline) = state.deadline.filter(|_| !wished) {

@@ -38,6 +38,11 @@ pub enum Command {
         /// The new owner.
         incarnation: Incarnation,
     },
+    /// The same, while the saga's workflow is paused: no deadline is decided before that is over.
+    ClaimPaused {
+        /// The new owner.
+        incarnation: Incarnation,
+    },
     /// Journal the next attempt of an action as started (the agenda's [`crate::agenda::Task::Start`]).
     Begin {
         /// Of which action.

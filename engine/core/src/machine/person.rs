@@ -53,6 +53,7 @@ pub(super) fn obey(s: &mut Scribe<'_>, command: Command) -> Result<(), Rejected>
             items::annotate(s, Verb::SetDisposition, item, None, Some(disposition), operation)
         }
         Command::Claim { .. }
+        | Command::ClaimPaused { .. }
         | Command::Begin { .. }
         | Command::InputFailed { .. }
         | Command::DecideBranch { .. }

@@ -9,9 +9,14 @@ use crate::state::{Action, Phase, Stage};
 
 /// A node takes the saga over: what was under way is unknown, and how it goes on is decided at once.
 pub(super) fn claim(s: &mut Scribe<'_>, incarnation: Incarnation) {
+    claim_paused(s, incarnation);
+    tick(s);
+}
+
+/// As [`claim`], while the saga's workflow is paused: how it goes on is decided, and no deadline is.
+pub(super) fn claim_paused(s: &mut Scribe<'_>, incarnation: Incarnation) {
     s.record(JournalEvent::Claimed { incarnation });
     settle::plan_undecided(s, &fold::executor_died());
-    tick(s);
 }
 
 /// Decides every deadline that has come. While the saga is paused they run, and are decided when it is unpaused.

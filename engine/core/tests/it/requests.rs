@@ -639,6 +639,26 @@ fn deadlines_run_while_it_is_paused_and_are_decided_when_it_is_unpaused() {
 }
 
 #[test]
+fn while_its_workflow_is_paused_a_saga_starts_nothing_and_a_takeover_decides_no_deadline() {
+    check(
+        PLAN,
+        "agenda-paused\n at 100s agenda-paused\n crash-paused\n agenda-paused\n tick",
+        expect![[r#"
+            0s     saga started
+            0s     ?
+            100s   ?
+            100s   claimed
+            100s   ?
+            100s   a → quarantine, deadline-passed
+            = RUNNING
+              a: QUARANTINED none
+              b: PENDING none
+              desk: a on quarantine, deadline-passed since 100s, attempts 0, effect none
+        "#]],
+    );
+}
+
+#[test]
 fn the_saga_deadline_runs_while_it_is_paused_and_is_decided_when_it_is_unpaused() {
     check(
         "deadline 50s\n step a(input) by-query\n step b(a) by-query",

@@ -12,7 +12,7 @@
 //! query auth · query-fails auth
 //! found auth absent · applied · undone · nothing · refused · partial · in-progress · unclear · fenced 1
 //! tick · due                               # due = move the clock to the agenda's wake-up
-//! crash                                    # another incarnation claims the saga
+//! crash · crash-paused                     # another incarnation claims the saga; its workflow is paused
 //! ok auth#? · refuse auth#?                # an answer that names no attempt
 //! cancel op1 · turn-back op1 · pause op1 · unpause op1
 //! resume auth op2 · retry-now auth op · reject auth op · waive auth op · compensate-in-doubt auth op
@@ -20,12 +20,13 @@
 //! accept auth "value" op3 · accept auth op3 · person-found auth not-applied|refused|partial op
 //! compensate m1:auth op [by-policy] · approve m1:auth op [bob] · deny op1 op · approve undo:auth op
 //! close op [auth …] · assign auth|- who op · dispose auth|- what op
-//! agenda · verbs auth · answer op1         # questions
+//! agenda · agenda-paused · verbs auth · answer op1 # questions
 //! ```
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use amends_core::agenda::{Agenda, tasks_of_paused};
 use amends_core::event::{Failure, FailureKind, Finding, JournalEvent, Recorded, Transition};
 use amends_core::machine::{
     Approval, Attempted, Command, CompensationOrder, Operation, PersonFinding, Start, advance, start,
@@ -167,6 +168,11 @@ impl Trial {
                 self.story += &format!("{:<6} ?\n{}", story::time(self.now), story::to_do(&asked));
                 self.story += &story::desks(&self.plan, &self.state);
             }
+            "agenda-paused" => {
+                let (tasks, wake) = tasks_of_paused(&self.plan, &self.state, self.now);
+                let asked = Agenda { tasks, wake, waits: Vec::new() };
+                self.story += &format!("{:<6} ?\n{}", story::time(self.now), story::to_do(&asked));
+            }
             "verbs" => self.verbs(args[0]),
             "answer" => {
                 let (_, answer) = &self.state.answers[&OperationId::new(args[0])];
@@ -219,6 +225,10 @@ impl Trial {
             "crash" => {
                 self.incarnations += 1;
                 return Command::Claim { incarnation: Incarnation(Uuid::from_u128(self.incarnations)) };
+            }
+            "crash-paused" => {
+                self.incarnations += 1;
+                return Command::ClaimPaused { incarnation: Incarnation(Uuid::from_u128(self.incarnations)) };
             }
             "cancel" => return Command::Cancel(operation(args[0])),
             "decide" => return Command::DecideBranch { branch: args[0].into(), taken: args[1] == "yes" },

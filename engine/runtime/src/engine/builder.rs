@@ -9,9 +9,10 @@ use amends_core::state::Phase;
 
 use super::{Engine, LaneShares, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
+use crate::controls::Board;
 use crate::ports::{
-    Clock, Fault, Ids, MAIL_OPEN_MAX, NodeStore, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, Store, SystemClock,
+    Clock, ControlStore, Fault, Ids, MAIL_OPEN_MAX, NodeStore, RandomIds, SagaFilter, SagaMail, SagaQuery,
+    SagaRow, SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
 use crate::worker::{self, Definitions};
@@ -47,6 +48,8 @@ pub struct Limits {
     pub lease: Duration,
     /// The most undecided mail of one saga: whoever posts more is told to come again. Default 64.
     pub mail_open_max: u32,
+    /// How long what runs is awaited when the node is drained from elsewhere, before it leaves. Default 30 s.
+    pub drain_within: Duration,
     /// How long whoever asks something of a saga waits for the answer. What was asked stays, and is answered
     /// later under the same operation id. Default 30 s.
     pub answer_within: Duration,
@@ -66,6 +69,7 @@ impl Default for Limits {
             release_after: Duration::from_secs(60),
             lease: Duration::from_secs(10),
             mail_open_max: MAIL_OPEN_MAX,
+            drain_within: Duration::from_secs(30),
             answer_within: Duration::from_secs(30),
         }
     }
@@ -78,6 +82,7 @@ pub struct EngineBuilder {
     nodes: Arc<dyn NodeStore>,
     query: Arc<dyn SagaQuery>,
     mail: Arc<dyn SagaMail>,
+    controls: Arc<dyn ControlStore>,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
@@ -92,7 +97,8 @@ impl EngineBuilder {
             store: store.clone(),
             nodes: store.clone(),
             query: store.clone(),
-            mail: store,
+            mail: store.clone(),
+            controls: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -148,7 +154,8 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, nodes, query, mail, policies, workflows, node_name, limits, clock, ids } = self;
+        let Self { store, nodes, query, mail, controls, policies, workflows, node_name, limits, clock, ids } =
+            self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         same_shapes(&*query, &definitions).await?;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
@@ -157,6 +164,7 @@ impl EngineBuilder {
         let incarnation = Incarnation(ids.next(now));
         let joined = clock.elapsed();
         store.join(incarnation, &node_name, now).await?;
+        let board = Arc::new(Board::open(controls).await?);
         tracing::info!(%incarnation, node = node_name, "the engine runs");
         let limits = Limits {
             max_active: limits.max_active.max(1),
@@ -172,6 +180,7 @@ impl EngineBuilder {
             store,
             nodes,
             mail,
+            board,
             incarnation,
             definitions,
             dependencies,

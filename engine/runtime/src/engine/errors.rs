@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use amends_core::admission::Refused;
 use amends_core::event::Omitted;
-use amends_core::{Rejected, SagaId};
+use amends_core::{Rejected, SagaId, Timestamp};
 
 use crate::ports::{Fault, SagaRow};
 use crate::visible::visible;
@@ -31,6 +31,14 @@ pub enum StopReason {
     /// It was asked to.
     #[error("it was shut down")]
     ShutDown,
+    /// A person ended it from elsewhere: see [`OperatedNode::drain`](crate::operator::OperatedNode::drain).
+    #[error("it was drained by {by}: {reason}")]
+    Drained {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// It was killed: a simulation.
     #[error("it was killed")]
     Killed,
@@ -75,6 +83,19 @@ pub enum SagaStartError {
     /// The key is unusable.
     #[error("failed to start the saga: {0}")]
     Key(String),
+    /// A person holds the starts of this workflow, and there is no saga of this key. Make the same start again once
+    /// they are released; a trigger stops pulling.
+    #[error("failed to start the saga: starts of workflow `{workflow}` are held by {by} since {since}: {}", visible(.reason))]
+    Held {
+        /// The workflow.
+        workflow: Arc<str>,
+        /// Who holds them.
+        by: String,
+        /// Why.
+        reason: String,
+        /// Since when.
+        since: Timestamp,
+    },
     /// The input is refused at the door, now and whenever it comes again; the path says where it is wrong.
     #[error("failed to read the saga's input: {0}")]
     Input(Refused),

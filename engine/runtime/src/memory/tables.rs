@@ -8,6 +8,7 @@ use std::sync::Arc;
 use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
+use super::control::Controls;
 use super::mail::Mailbox;
 use super::nodes::Worker;
 use super::outbox::Outbox;
@@ -41,6 +42,7 @@ pub(super) struct Tables {
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
     mailbox: Mailbox,
     pub(super) outbox: Outbox,
+    pub(super) controls: Controls,
     pub(super) stats: WriteStats,
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
+use super::control::ControlStore;
 use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
 use super::outbox::{OutboxRow, OutboxStore};
@@ -194,6 +195,6 @@ pub trait SagaQuery: Send + Sync + 'static {
 }
 
 /// Everything that an engine asks of one store.
-pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore {}
+pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore {}
 
-impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore> Store for S {}
+impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore> Store for S {}

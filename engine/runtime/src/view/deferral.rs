@@ -6,17 +6,19 @@ use std::sync::Arc;
 use amends_core::agenda::Lane;
 use amends_core::{ActionId, Timestamp};
 
+use crate::controls::ControlInForce;
+
 /// An attempt or query that may begin and has no permit. No attempt was made of it and none is counted.
 ///
 /// Known only to the engine that has the saga in memory, so it is not in the journal, and a view that another
-/// node makes has none.
+/// node makes has none; but for a pause of the workflow, which every node knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deferral {
     /// Of which action.
     pub action: ActionId,
     /// In which lane it waits.
     pub lane: Lane,
-    /// Since when it waits in this engine; when it became ready is in the saga's state.
+    /// Since when it waits in this engine, or is held by a pause; when it became ready is in the saga's state.
     pub since: Timestamp,
     /// The dependency, if its step names one that the catalogue limits.
     pub dependency: Option<Arc<str>>,
@@ -25,7 +27,7 @@ pub struct Deferral {
 }
 
 /// What is missing for a permit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
     /// As much as [`Limits::max_running`](crate::Limits::max_running) allows is under way.
@@ -36,6 +38,10 @@ pub enum Missing {
     Breaker(Option<Timestamp>),
     /// As many calls to the dependency as it can bear are under way.
     Concurrency,
+    /// A person limited the dependency, and as many calls to it are under way as that allows.
+    Limited(Arc<ControlInForce>),
+    /// A person paused the workflow.
+    Paused(Arc<ControlInForce>),
     /// The rate of the dependency allows the next one then.
     Rate(Timestamp),
     /// The retry budget of the dependency allows the next one then; none: after more first attempts.
@@ -44,11 +50,11 @@ pub enum Missing {
 
 impl Missing {
     /// When it will be there, as far as time alone brings it.
-    pub(crate) fn until(self) -> Option<Timestamp> {
+    pub(crate) fn until(&self) -> Option<Timestamp> {
         match self {
-            Self::Capacity | Self::Turn | Self::Concurrency => None,
-            Self::Rate(at) => Some(at),
-            Self::Breaker(until) | Self::RetryBudget(until) => until,
+            Self::Capacity | Self::Turn | Self::Concurrency | Self::Limited(_) | Self::Paused(_) => None,
+            Self::Rate(at) => Some(*at),
+            Self::Breaker(until) | Self::RetryBudget(until) => *until,
         }
     }
 }
@@ -61,6 +67,7 @@ impl fmt::Display for Missing {
             Self::Breaker(Some(until)) => write!(f, "breaker open until {until}"),
             Self::Breaker(None) => write!(f, "breaker half open, a probe is under way"),
             Self::Concurrency => write!(f, "as many calls as it can bear are under way"),
+            Self::Limited(set) | Self::Paused(set) => set.fmt(f),
             Self::Rate(at) => write!(f, "its rate allows the next one at {at}"),
             Self::RetryBudget(Some(at)) => write!(f, "its retry budget allows the next one at {at}"),
             Self::RetryBudget(None) => {

@@ -6,7 +6,7 @@
 //!
 //! # The protocol
 //!
-//! * Every dependency that the catalogue limits has a line of its own, all others share one. A line has four lanes;
+//! * Every dependency that a step or the catalogue names has a line of its own, all others share one. A line has four lanes;
 //!   a lane is fair between workflows; of one workflow the earliest deadline goes first.
 //! * [`Admission::dispatch`] runs after whatever may let somebody go. So nobody waits who could go, and whoever
 //!   comes to an empty line with room may go at once, past those who wait elsewhere and cannot.
@@ -41,12 +41,13 @@ use self::line::Line;
 use self::queue::Turn;
 use self::wheel::{LANES, Wheel};
 use crate::authoring::DependencyLimits;
+use crate::controls::ControlInForce;
 use crate::engine::Limits;
 use crate::view::{Deferral, Missing};
 pub(super) use breaker::Health;
 pub(super) use queue::Kind;
 
-/// The line of what no limits were given for.
+/// The line of steps that name no dependency.
 const REST: usize = 0;
 
 /// The permits of one worker.
@@ -95,14 +96,25 @@ enum Hold {
 }
 
 impl Admission {
-    pub(super) fn new(limits: &Limits, dependencies: &BTreeMap<Arc<str>, DependencyLimits>) -> Self {
-        let rest = Dependency::new(None, &DependencyLimits::unlimited());
-        let named = dependencies.iter().map(|(name, limits)| Dependency::new(Some(name.clone()), limits));
+    /// `named` are the dependencies that steps name: those that the catalogue does not limit, people may.
+    pub(super) fn new(
+        limits: &Limits,
+        catalogue: &BTreeMap<Arc<str>, DependencyLimits>,
+        named: impl IntoIterator<Item = Arc<str>>,
+    ) -> Self {
+        let unlimited = DependencyLimits::unlimited();
+        let all: BTreeMap<Arc<str>, &DependencyLimits> = named
+            .into_iter()
+            .map(|name| (name, &unlimited))
+            .chain(catalogue.iter().map(|(name, limits)| (name.clone(), limits)))
+            .collect();
+        let rest = Dependency::new(None, &unlimited);
+        let named = all.iter().map(|(name, limits)| Dependency::new(Some(name.clone()), limits));
         let lines = std::iter::once(rest).chain(named);
         Self {
             free: limits.max_running,
             lines: lines.map(|dependency| Line::new(dependency, limits.lanes)).collect(),
-            by_name: dependencies.keys().cloned().zip(REST + 1..).collect(),
+            by_name: all.keys().cloned().zip(REST + 1..).collect(),
             wheel: Wheel::new(limits.lanes),
             last: [REST; LANES],
             held: BTreeMap::new(),
@@ -111,6 +123,14 @@ impl Admission {
             granted: Vec::new(),
             wake: None,
         }
+    }
+
+    /// What people limit from now on; every other dependency bears what the catalogue says.
+    pub(super) fn limit(&mut self, limits: &BTreeMap<Arc<str>, (u32, Arc<ControlInForce>)>, now: Timestamp) {
+        for (name, line) in &self.by_name {
+            self.lines[*line].dependency.limited = limits.get(name).cloned();
+        }
+        self.dispatch(now);
     }
 
     /// Takes a permit, or a place in the queue.

@@ -1,6 +1,6 @@
 //! The definitions that an engine can run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use amends_core::SagaPlan;
@@ -60,6 +60,12 @@ impl Definitions {
         let from = (Arc::from(workflow), 0);
         let to = (Arc::from(workflow), u32::MAX);
         self.by_name.range(from..=to).next_back().map(|(_, registered)| registered)
+    }
+
+    /// Every dependency that a step of theirs names.
+    pub(crate) fn dependencies(&self) -> BTreeSet<Arc<str>> {
+        let steps = self.by_name.values().flat_map(|registered| &registered.plan.steps);
+        steps.filter_map(|step| step.contract.dependency.as_deref().map(Arc::from)).collect()
     }
 
     /// All of them, for claims.

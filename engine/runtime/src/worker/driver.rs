@@ -10,7 +10,7 @@ use std::sync::Arc;
 use amends_core::machine::{Command, Start, start};
 use amends_core::{ActionId, Incarnation, SagaId, Timestamp};
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::active::{Active, Draft, Input, Sent, Starter};
 use super::admission::{Admission, Health};
@@ -20,6 +20,7 @@ use super::mail::Posters;
 use super::recovery::Errand;
 use super::time::{SagaTime, Timers};
 use crate::authoring::BoxFuture;
+use crate::controls::Controls;
 use crate::engine::{Limits, SagaStartError, StopReason};
 use crate::ports::{CLOCK_TOLERANCE, Clock, Commit, Ids, Mail, NewSaga};
 
@@ -44,6 +45,7 @@ pub(super) struct Inlets {
     pub(super) news: UnboundedReceiver<News>,
     pub(super) requests: Receiver<Request>,
     pub(super) starts: Receiver<StartRequest>,
+    pub(super) controls: watch::Receiver<Arc<Controls>>,
     pub(super) alarm: Alarm,
 }
 
@@ -66,18 +68,28 @@ pub(super) struct Sagas {
     pub(super) posters: Posters,
     /// When sagas are claimed, and mail is looked for, next; none while that is under way.
     pub(super) claim_at: Option<Timestamp>,
+    /// What people have set for everybody.
+    pub(super) controls: Arc<Controls>,
 }
 
 /// How the worker stands as a whole.
 #[derive(Default)]
 pub(super) struct Mode {
     pub(super) store_unreachable: bool,
-    /// Until when what runs is awaited, and who waits for that.
-    pub(super) draining: Option<(Timestamp, oneshot::Sender<usize>)>,
+    pub(super) draining: Option<Draining>,
     /// Commits with the store.
     pub(super) committing: usize,
     /// Calls under way.
     pub(super) flying: usize,
+}
+
+/// The worker ends in an orderly way.
+pub(super) struct Draining {
+    /// Until when what runs is awaited.
+    pub(super) until: Timestamp,
+    /// Who waits for that, in this process.
+    pub(super) reply: Option<oneshot::Sender<usize>>,
+    pub(super) reason: StopReason,
 }
 
 /// The one alarm: armed for the earliest time. An alarm that rings too early costs a look; it is not moved
@@ -112,6 +124,7 @@ impl Driver {
             self.arm();
             let first = tokio::select! {
                 biased;
+                Ok(()) = self.inlets.controls.changed() => First::Controls,
                 Some(news) = self.inlets.news.recv() => First::News(news),
                 Some(request) = self.inlets.requests.recv() => First::Request(request),
                 () = self.inlets.alarm.ring() => First::Alarm,
@@ -120,19 +133,20 @@ impl Driver {
             if let Some(reason) = self.round(first) {
                 return reason;
             }
-            if self.drained() {
-                let left = self.mode.flying;
-                if let Some((_, reply)) = self.mode.draining.take() {
-                    let _ = reply.send(left);
+            if self.drained()
+                && let Some(Draining { reply, reason, .. }) = self.mode.draining.take()
+            {
+                if let Some(reply) = reply {
+                    let _ = reply.send(self.mode.flying);
                 }
-                return StopReason::ShutDown;
+                return reason;
             }
         }
     }
 
     fn arm(&mut self) {
         let now = self.now();
-        let drain = self.mode.draining.as_ref().map(|(until, _)| *until).filter(|until| *until > now);
+        let drain = self.mode.draining.as_ref().map(|draining| draining.until).filter(|until| *until > now);
         let next = [self.sagas.timers.next(), self.sagas.permits.wake(), self.sagas.claim_at, drain]
             .into_iter()
             .flatten()
@@ -154,6 +168,7 @@ impl Driver {
             First::News(news) => stop = self.news(news),
             First::Request(request) => self.request(request),
             First::Start(start) => self.start(start),
+            First::Controls => self.controls_changed(),
             First::Alarm => {}
         }
         for _ in 0..ROUND_MAX {
@@ -187,7 +202,7 @@ impl Driver {
 
     /// Is nothing left that is worth waiting for? A store that does not answer is not waited for.
     fn drained(&self) -> bool {
-        let Some((until, _)) = &self.mode.draining else { return false };
+        let Some(Draining { until, .. }) = &self.mode.draining else { return false };
         let late = self.now() >= *until;
         (self.mode.flying == 0 || late)
             && (self.mode.committing == 0 || (late && self.mode.store_unreachable))
@@ -316,12 +331,16 @@ impl Driver {
                 let _ = reply.send(self.sagas.permits.deferrals(saga, self.now()));
             }
             Request::Drain { until, reply } => {
-                self.mode.draining = Some((until, reply));
-                self.inlets.starts.close();
-                while let Ok(start) = self.inlets.starts.try_recv() {
-                    let _ = start.reply.send(Err(SagaStartError::Stopped));
-                }
+                self.drain(Draining { until, reply: Some(reply), reason: StopReason::ShutDown });
             }
+        }
+    }
+
+    pub(super) fn drain(&mut self, draining: Draining) {
+        self.mode.draining = Some(draining);
+        self.inlets.starts.close();
+        while let Ok(start) = self.inlets.starts.try_recv() {
+            let _ = start.reply.send(Err(SagaStartError::Stopped));
         }
     }
 
@@ -413,7 +432,10 @@ impl Driver {
         if time.ahead() > CLOCK_TOLERANCE {
             tracing::warn!(%saga, ahead = ?time.ahead(), "a clock that was ahead wrote this journal; the saga goes on in its own time");
         }
-        let claim = Command::Claim { incarnation: self.incarnation };
+        let incarnation = self.incarnation;
+        let paused = self.sagas.controls.pause_of(&recovered.definition.reference.workflow).is_some();
+        let claim =
+            if paused { Command::ClaimPaused { incarnation } } else { Command::Claim { incarnation } };
         self.sagas.active.insert(saga, Active::recovered(recovered, claim, time));
         self.list(saga);
     }
@@ -463,5 +485,6 @@ enum First {
     News(News),
     Request(Request),
     Start(StartRequest),
+    Controls,
     Alarm,
 }

@@ -31,11 +31,13 @@ impl Driver {
             return;
         }
         let (was, ids) = (active.wake, &*self.ids);
+        let paused = self.sagas.controls.pause_of(&active.definition.reference.workflow).is_some();
         let mut bench = Bench {
             permits: &mut self.sagas.permits,
             now,
             transition: &|at| TransitionId(ids.next(at)),
             draining: self.mode.draining.is_some(),
+            paused,
             release_after: scarce.then(|| now + self.limits.release_after),
         };
         let decided = catch_unwind(AssertUnwindSafe(|| transition::decide_all(active, &mut bench)));

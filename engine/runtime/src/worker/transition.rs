@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends_core::agenda::{Lane, Task, Wake, tasks};
+use amends_core::agenda::{Lane, Task, Wake, tasks, tasks_of_paused};
 use amends_core::event::{Answer, Failure, FailureKind};
 use amends_core::machine::{Command, advance};
 use amends_core::{ActionId, JournalEvent, Json, Rejected, Timestamp};
@@ -32,6 +32,8 @@ pub(super) struct Bench<'a> {
     pub(super) transition: &'a dyn Fn(Timestamp) -> amends_core::TransitionId,
     /// Nothing new begins any more.
     pub(super) draining: bool,
+    /// The saga's workflow is paused: no attempt begins, and no deadline is decided.
+    pub(super) paused: bool,
     /// An idle saga whose next time is not before this is given up.
     pub(super) release_after: Option<Timestamp>,
 }
@@ -171,7 +173,8 @@ impl Decided {
     /// Asks the agenda and does what it says, until it says nothing more.
     fn follow_agenda(&mut self, active: &mut Active, bench: &mut Bench<'_>) -> Asked {
         for _ in 0..ROUNDS_MAX {
-            let (tasks, wake) = tasks(&active.definition.plan, &active.state, self.at);
+            let ask = if bench.paused { tasks_of_paused } else { tasks };
+            let (tasks, wake) = ask(&active.definition.plan, &active.state, self.at);
             self.stops.clear();
             self.waiting.clear();
             let mut moved = false;
@@ -366,6 +369,12 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
     if !asked.idle {
         return None;
     }
+    if bench.paused && goes_on_unpaused(active, active.time.at(bench.now)) {
+        // Nobody wakes it when the workflow is unpaused, so it comes back to look.
+        return bench
+            .release_after
+            .map(|after| Release { wake_at: Some(after.max(bench.now + HELD_UP_MIN)) });
+    }
     if active.state.phase.is_ended() && asked.wake.is_none() {
         return Some(Release { wake_at: None });
     }
@@ -374,6 +383,12 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
         Some(wake) if wake.at < after => None,
         wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),
     }
+}
+
+/// Would anything of it begin, or be decided, if its workflow were not paused?
+fn goes_on_unpaused(active: &Active, now: Timestamp) -> bool {
+    let (tasks, wake) = tasks(&active.definition.plan, &active.state, now.max(active.state.at));
+    !tasks.is_empty() || wake.is_some()
 }
 
 /// What a dependency holds up leaves memory to sagas that need other ones, and comes back after a while: without

@@ -8,9 +8,10 @@ use std::time::Duration;
 use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
-    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
-    StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
+    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
+    WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -250,5 +251,20 @@ impl OutboxStore for GatedStore {
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.inner.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for GatedStore {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.inner.order(order).await
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.inner.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.inner.controls().await
     }
 }

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage,
-    OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, Store, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail,
+    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
+    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
+    StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -236,5 +237,20 @@ impl OutboxStore for Wire {
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.send("outbox").await?.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for Wire {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.send("order").await?.order(order).await
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.send("ordered").await?.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.send("controls").await?.controls().await
     }
 }

@@ -29,6 +29,7 @@
 
 pub mod batches;
 pub mod claims;
+pub mod control;
 pub mod desk;
 pub mod faults;
 pub mod fencing;
@@ -195,6 +196,16 @@ macro_rules! store_conformance {
                 a_refusal_by_a_clock_that_ran_ahead_is_due,
                 what_is_left_of_many_is_found_in_small_pages,
                 a_transition_has_so_many_messages_and_no_more,
+            }
+            control::{
+                a_control_is_in_force_until_it_is_lifted,
+                what_is_so_already_stays_as_it_is,
+                an_order_that_comes_again_finds_its_answer_and_changes_nothing,
+                racing_orders_of_one_id_count_once,
+                racing_orders_of_one_key_leave_one_in_force,
+                no_more_controls_are_in_force_than_may_be,
+                a_control_that_no_store_takes_is_refused,
+                controls_and_their_orders_outlive_the_process,
             }
             limits::{
                 nul_is_refused_wherever_it_stands,

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
-    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
-    StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
+    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
+    WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -318,5 +319,21 @@ impl OutboxStore for WatchedStore {
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.inner.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for WatchedStore {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.alive().await;
+        self.inner.order(order).await
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.inner.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.inner.controls().await
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage,
-    OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, StoreCounts, StoredMail, SystemClock, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail,
+    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
+    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder,
+    SystemClock, Verdict, WorkItemRow,
 };
 use amends::prelude::*;
 use amends::{Engine, Outcome};
@@ -204,6 +205,21 @@ impl OutboxStore for Troubled {
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.inner.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for Troubled {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.inner.order(order).await
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.inner.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.inner.controls().await
     }
 }
 

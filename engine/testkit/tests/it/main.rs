@@ -5,6 +5,7 @@ mod shop;
 
 mod branches;
 mod clocks;
+mod controls;
 mod crashes;
 mod definition;
 mod determinism;

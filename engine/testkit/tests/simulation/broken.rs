@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, ItemChange, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage,
-    OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, ItemChange, Loaded, Mail,
+    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
+    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder,
+    Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Failure, Setup, Simulation};
@@ -253,6 +254,21 @@ impl OutboxStore for BrokenStore {
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.inner.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for BrokenStore {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.inner.order(order).await
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.inner.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.inner.controls().await
     }
 }
 

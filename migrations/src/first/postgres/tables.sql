@@ -154,7 +154,7 @@ CREATE TABLE compensation (
 );
 CREATE INDEX compensation_saga ON compensation (saga_id);
 
--- Pauses and policy changes by operators; every node reads them.
+-- What people set for a whole workflow, a dependency or a node; every node reads it.
 CREATE TABLE control (
   key          text     NOT NULL PRIMARY KEY,
   value        text     NOT NULL,
@@ -162,6 +162,17 @@ CREATE TABLE control (
   reason       text     NOT NULL,
   operation_id text     NOT NULL UNIQUE,
   at           bigint   NOT NULL
+);
+
+-- Every order about those, kept: it tells a repetition, and holds its answer.
+CREATE TABLE control_order (
+  operation_id text     NOT NULL PRIMARY KEY,
+  key          text     NOT NULL,
+  value        text,                                      -- none lifts
+  actor        text     NOT NULL,
+  reason       text     NOT NULL,
+  at           bigint   NOT NULL,
+  changed      boolean  NOT NULL
 );
 
 -- One row per process start, kept for "what did the deploy change?".

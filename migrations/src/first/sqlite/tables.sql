@@ -156,7 +156,7 @@ CREATE TABLE compensation (
 ) STRICT;
 CREATE INDEX compensation_saga ON compensation (saga_id);
 
--- Pauses and policy changes by operators; every node reads them.
+-- What people set for a whole workflow, a dependency or a node; every node reads it.
 CREATE TABLE control (
   key          TEXT    NOT NULL PRIMARY KEY,
   value        TEXT    NOT NULL,
@@ -164,6 +164,17 @@ CREATE TABLE control (
   reason       TEXT    NOT NULL,
   operation_id TEXT    NOT NULL UNIQUE,
   at           INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Every order about those, kept: it tells a repetition, and holds its answer.
+CREATE TABLE control_order (
+  operation_id TEXT    NOT NULL PRIMARY KEY,
+  key          TEXT    NOT NULL,
+  value        TEXT,                                      -- none lifts
+  actor        TEXT    NOT NULL,
+  reason       TEXT    NOT NULL,
+  at           INTEGER NOT NULL,
+  changed      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One row per process start, kept for "what did the deploy change?".

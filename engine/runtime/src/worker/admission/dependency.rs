@@ -9,15 +9,18 @@ use super::budget::Budget;
 use super::queue::Kind;
 use super::rate::Bucket;
 use crate::authoring::DependencyLimits;
+use crate::controls::ControlInForce;
 use crate::view::Missing;
 
-/// One dependency, or all that no limits were given for.
+/// One dependency, or all that steps do not name.
 #[derive(Debug)]
 pub(super) struct Dependency {
-    /// None for those without limits.
+    /// None for what steps do not name.
     pub(super) name: Option<Arc<str>>,
     running: u32,
     concurrency_max: u32,
+    /// What a person allows, and who that was.
+    pub(super) limited: Option<(u32, Arc<ControlInForce>)>,
     attempts: Option<Bucket>,
     queries: Option<Bucket>,
     budget: Option<Budget>,
@@ -30,6 +33,7 @@ impl Dependency {
             name,
             running: 0,
             concurrency_max: limits.concurrency_max.unwrap_or(u32::MAX),
+            limited: None,
             attempts: limits.rate.map(Bucket::new),
             queries: limits.query_rate.map(Bucket::new),
             budget: limits.retry_budget.map(Budget::new),
@@ -39,6 +43,9 @@ impl Dependency {
 
     /// What is missing for a call of this kind to begin now.
     pub(super) fn missing(&self, kind: Kind, now: Timestamp) -> Option<Missing> {
+        if let Some((_, order)) = self.limited.as_ref().filter(|(calls_max, _)| self.running >= *calls_max) {
+            return Some(Missing::Limited(order.clone()));
+        }
         if let Some(Err(until)) = self.breaker.as_ref().map(|breaker| breaker.may_begin(now)) {
             return Some(Missing::Breaker(until));
         }

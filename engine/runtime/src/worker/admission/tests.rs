@@ -21,7 +21,7 @@ impl Bench {
         let limits = Limits { max_running, lanes, ..Limits::default() };
         let dependencies = dependencies.iter().map(|(name, limits)| (Arc::from(*name), limits.clone()));
         Self {
-            admission: Admission::new(&limits, &dependencies.collect()),
+            admission: Admission::new(&limits, &dependencies.collect(), []),
             under_way: Vec::new(),
             waiting: BTreeMap::new(),
             went: Vec::new(),

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, NodeStore, OutboxKind, OutboxMessage, OutboxPlace,
-    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing,
-    StoreCounts, StoredMail, Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
+    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
+    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
+    WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -238,5 +239,24 @@ impl OutboxStore for FaultyStore {
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
         self.arrive(None, false).await?;
         self.inner.outbox(limit).await
+    }
+}
+
+#[async_trait]
+impl ControlStore for FaultyStore {
+    async fn order(&self, order: &ControlOrder) -> Result<Ordered, Fault> {
+        self.arrive(None, true).await?;
+        let ordered = self.inner.order(order).await?;
+        self.answer(ordered)
+    }
+
+    async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.ordered(operation_id).await
+    }
+
+    async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.controls().await
     }
 }
