@@ -3,6 +3,7 @@
 mod branch;
 mod builder;
 mod classify;
+mod command;
 mod configured;
 mod context;
 mod dependency;
@@ -24,6 +25,7 @@ pub use amends_core::plan::{Contract, Exhausted, InDoubt, QueryPolicy, RetryPoli
 pub use branch::BranchBuilder;
 pub use builder::{AfterPivot, BeforePivot, CanTurnBack, PastPivot, PlanErrors, SagaBuilder};
 pub use classify::{Class, Classified, Classifier, Coded, Meaning};
+pub use command::{Outgoing, Transmission};
 pub use configured::{Configure, Configured, Settings, hours, minutes, seconds};
 pub use context::{ContextParts, StepContext};
 pub use dependency::{Breaker, DependencyLimits, Rate, RetryBudget};

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use amends_core::plan::{Contract, InDoubt};
 
+use super::command::{Outgoing, Transmission};
 use super::context::StepContext;
-use super::error::{CompensationError, Finding, Forward, QueryError, StepError, Undo, UndoFinding};
+use super::error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};
 use super::precondition::{Precondition, Preview};
 use super::step::{Compensate, Reconcile, ReconcileCompensation, Step};
 
@@ -74,6 +75,10 @@ impl<S: Step> Step for Configured<S> {
         self.step.run(cx, input).await
     }
 
+    fn command(&self, of: &Transmission, input: &S::Input) -> Result<Option<Outgoing>, Problem> {
+        self.step.command(of, input)
+    }
+
     fn settings(&self) -> Settings {
         self.settings.clone()
     }
@@ -91,6 +96,15 @@ impl<S: Compensate> Compensate for Configured<S> {
         forward: Forward<S::Output>,
     ) -> Result<Undo, CompensationError> {
         self.step.compensate(cx, input, forward).await
+    }
+
+    fn undo_command(
+        &self,
+        of: &Transmission,
+        input: &S::Input,
+        forward: &Forward<S::Output>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        self.step.undo_command(of, input, forward)
     }
 
     fn expected(&self, forward: &Forward<S::Output>) -> Option<Precondition> {

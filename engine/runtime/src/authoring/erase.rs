@@ -6,6 +6,7 @@ use amends_core::Json;
 use amends_core::event::{Failure, FailureKind, Finding, Recorded};
 use amends_core::machine::Attempted;
 
+use super::command::{Outgoing, Transmission};
 use super::context::StepContext;
 use super::encode;
 use super::error::{Forward, Problem, QueryError, UndoFinding};
@@ -20,6 +21,13 @@ type AskUndo<S> = fn(Arc<S>, StepContext, <S as Step>::Input) -> BoxFuture<Resul
 type Undo<S> =
     fn(Arc<S>, StepContext, <S as Step>::Input, Forward<<S as Step>::Output>) -> BoxFuture<Attempted>;
 
+type UndoCommand<S> = fn(
+    &S,
+    &Transmission,
+    &<S as Step>::Input,
+    &Forward<<S as Step>::Output>,
+) -> Result<Option<Outgoing>, Problem>;
+
 type Expect<S> = fn(&S, &Forward<<S as Step>::Output>) -> Option<Precondition>;
 type DryRun<S> = fn(
     Arc<S>,
@@ -32,6 +40,7 @@ type DryRun<S> = fn(
 pub(crate) struct Undoing<S: Step> {
     compensate: Undo<S>,
     ask: AskUndo<S>,
+    command: UndoCommand<S>,
     expected: Expect<S>,
     dry_run: DryRun<S>,
 }
@@ -47,6 +56,7 @@ where
                 Box::pin(async move { encode::undone(step.compensate(&cx, input, forward).await) })
             },
             ask: <S::UndoSettle as SettlesUndo<S>>::ask_undo,
+            command: S::undo_command,
             expected: S::expected,
             dry_run: |step, cx, input, forward| {
                 Box::pin(async move { encode::previewed(step.dry_run(&cx, input, forward).await) })
@@ -96,6 +106,23 @@ impl<S: Step> Typed<S> {
 impl<S: Step> Node for Typed<S> {
     fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem> {
         caught("reading or writing the input", || self.build(values, shaped))
+    }
+
+    fn command(
+        &self,
+        of: &Transmission,
+        input: &Prepared,
+        forward: Option<ForwardOutcome>,
+    ) -> Result<Option<Outgoing>, InputProblem> {
+        let input = input.value.downcast_ref().expect("a node is given what it prepared itself");
+        let message = caught("the function that writes the command", || {
+            Ok(match (forward, &self.undo) {
+                (None, _) => self.step.command(of, input),
+                (Some(forward), Some(undo)) => (undo.command)(&self.step, of, input, &told(forward)),
+                (Some(_), None) => Ok(None),
+            })
+        })?;
+        message.map_err(|Problem { code, message, .. }| InputProblem { reason: format!("{code}: {message}") })
     }
 
     fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted> {

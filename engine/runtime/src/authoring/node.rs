@@ -13,7 +13,7 @@ use amends_core::plan::Source;
 use amends_core::state::Given;
 use amends_core::{Json, SagaPlan, SagaState};
 
-use super::{Gives, Preview, StepContext};
+use super::{Gives, Outgoing, Preview, StepContext, Transmission};
 
 /// One boxed future per attempt erases the rest.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -112,6 +112,21 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// When a value is missing, was omitted or does not decode, or a function of the author panicked.
     fn prepare(&self, values: Values<'_>, shaped: Option<&Json>) -> Result<Prepared, InputProblem>;
+
+    /// The message that an attempt is, if it is one: of the forward action, or of the compensation where `forward` says
+    /// what became of that. None: the attempt is a call of [`Self::run`] or [`Self::compensate`].
+    ///
+    /// # Errors
+    /// When there can be no message, or the author's function panicked: nothing was sent.
+    fn command(
+        &self,
+        of: &Transmission,
+        input: &Prepared,
+        forward: Option<ForwardOutcome>,
+    ) -> Result<Option<Outgoing>, InputProblem> {
+        let _ = (of, input, forward);
+        Ok(None)
+    }
 
     /// One attempt of the forward action.
     fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted>;

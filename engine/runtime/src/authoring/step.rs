@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use amends_core::plan::{Contract, InDoubt, Settle};
 
+use super::command::{Outgoing, Transmission};
 use super::configured::Settings;
 use super::context::StepContext;
-use super::error::{CompensationError, Finding, Forward, QueryError, StepError, Undo, UndoFinding};
+use super::error::{CompensationError, Finding, Forward, Problem, QueryError, StepError, Undo, UndoFinding};
 use super::node::BoxFuture;
 use super::payload::{Never, Payload};
 use super::precondition::{Precondition, Preview};
@@ -40,6 +41,19 @@ pub trait Step: Send + Sync + 'static {
         input: Self::Input,
     ) -> impl Future<Output = Result<Self::Output, StepError<Self::Refusal>>> + Send;
 
+    /// The message that an attempt is, for a step whose participant is reached through a broker: for adapters. None, the
+    /// default: an attempt is a call of [`Self::run`].
+    ///
+    /// A pure function: it is asked when the attempt is written down, and what it gives is written in the same
+    /// commit. A step that gives a message is never `run`.
+    ///
+    /// # Errors
+    /// When there can be no message, or it is too large: the step is quarantined, and nothing was sent.
+    fn command(&self, of: &Transmission, input: &Self::Input) -> Result<Option<Outgoing>, Problem> {
+        let _ = (of, input);
+        Ok(None)
+    }
+
     /// The settings of the place where the step is used; set them with [`super::Configure`].
     #[doc(hidden)]
     fn settings(&self) -> Settings {
@@ -68,6 +82,20 @@ pub trait Compensate: Step {
         input: Self::Input,
         forward: Forward<Self::Output>,
     ) -> impl Future<Output = Result<Undo, CompensationError>> + Send;
+
+    /// The message that an attempt of the compensation is, as [`Step::command`] is for the forward action.
+    ///
+    /// # Errors
+    /// When there can be no message: the compensation is quarantined, and nothing was sent.
+    fn undo_command(
+        &self,
+        of: &Transmission,
+        input: &Self::Input,
+        forward: &Forward<Self::Output>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        let _ = (of, input, forward);
+        Ok(None)
+    }
 
     /// The state and version that the compensation expects its participant to be in: none by default, and then
     /// nothing is compared.

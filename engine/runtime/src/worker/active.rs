@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use amends_core::machine::Command;
+use amends_core::state::Stage;
 use amends_core::{ActionId, JournalEvent, SagaState, Timestamp};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -98,7 +100,15 @@ pub(super) struct Send {
     pub(super) action: ActionId,
     pub(super) what: Sent,
     pub(super) permit: Permit,
-    pub(super) input: Prepared,
+    pub(super) by: By,
+}
+
+/// How something is sent.
+pub(super) enum By {
+    /// By a call of the step's own code.
+    Call(Prepared),
+    /// By a message, which stands in the outbox.
+    Message,
 }
 
 /// What is sent.
@@ -122,12 +132,42 @@ pub(super) struct Flight {
     pub(super) what: Sent,
     pub(super) permit: Permit,
     pub(super) stop: CancellationToken,
-    pub(super) running: JoinHandle<()>,
+    pub(super) under_way: UnderWay,
+}
+
+/// What brings the answer of a flight.
+pub(super) enum UnderWay {
+    /// A task.
+    Call(JoinHandle<()>),
+    /// A reply, which is awaited by nobody in particular, until then.
+    Message {
+        /// How long it was to be awaited.
+        timeout: Duration,
+        /// From then on the outcome is unknown.
+        until: Timestamp,
+    },
+}
+
+impl Flight {
+    /// Is it a task of this process?
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.under_way, UnderWay::Call(_))
+    }
+
+    /// Until when its reply is awaited, if it awaits one.
+    fn awaited_until(&self) -> Option<Timestamp> {
+        match self.under_way {
+            UnderWay::Call(_) => None,
+            UnderWay::Message { until, .. } => Some(until),
+        }
+    }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.running.abort();
+        if let UnderWay::Call(running) = &self.under_way {
+            running.abort();
+        }
     }
 }
 
@@ -183,6 +223,28 @@ impl Active {
     pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> Option<Permit> {
         let at = self.flights.iter().position(|flight| flight.action == *action && is_it(flight.what))?;
         Some(self.flights.swap_remove(at).permit)
+    }
+
+    /// Takes the flights whose reply was awaited until now.
+    pub(super) fn timed_out(&mut self, now: Timestamp) -> Vec<Flight> {
+        self.flights
+            .extract_if(.., |flight| flight.awaited_until().is_some_and(|until| until <= now))
+            .collect()
+    }
+
+    /// Takes the flights whose reply is awaited no more, because the attempt is not running any more.
+    pub(super) fn answered(&mut self) -> Vec<Flight> {
+        let (plan, state) = (&self.definition.plan, &self.state);
+        let awaited = |flight: &Flight| {
+            let at = state.action(plan, &flight.action);
+            at.is_some_and(|at| at.stage == Stage::Running && flight.what == Sent::Attempt(at.attempts))
+        };
+        self.flights.extract_if(.., |flight| !flight.is_call() && !awaited(flight)).collect()
+    }
+
+    /// When the first reply will have been awaited for long enough.
+    pub(super) fn awaited_until(&self) -> Option<Timestamp> {
+        self.flights.iter().filter_map(Flight::awaited_until).min()
     }
 
     /// Every permit it has.

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use amends_core::event::{Failure, FailureKind, Omitted, Recorded};
 use amends_core::machine::Attempted;
+use amends_core::plan::StepPlan;
 use amends_core::state::{Action, Stage};
 use amends_core::{ActionId, SagaId, Timestamp, TraceContext};
 use futures_util::FutureExt as _;
@@ -25,7 +26,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::active::{Active, Flight, Send, Sent};
+use super::active::{Active, By, Flight, Send, Sent, UnderWay};
 use super::input::News;
 use super::lease::Lease;
 use crate::authoring::{BoxFuture, ContextParts, ForwardOutcome, Precondition, Preview, StepContext};
@@ -44,19 +45,26 @@ pub(super) struct Wires {
     pub(super) news: UnboundedSender<News>,
 }
 
-/// Sends what was journalled as started.
+/// Sends what was journalled as started. A message has left with its transition, and its reply is awaited.
 pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
-    let Send { action, what, permit, input } = send;
+    let Send { action, what, permit, by } = send;
     let plan = &active.definition.plan;
     let ix = plan.find(&action.step).expect("what was begun is in the plan");
     let (step, forward) = (plan.step(ix), action.is_forward());
-    let timeout = match (what, forward) {
-        (Sent::Query { .. }, _) => step.query.timeout,
-        (Sent::Attempt(_), true) => step.retry.attempt_timeout,
-        (Sent::Attempt(_), false) => step.compensation.attempt_timeout,
+    let timeout = match what {
+        Sent::Query { .. } => step.query.timeout,
+        Sent::Attempt(_) => attempt_timeout(step, &action),
     };
     let deadline = wires.clock.now() + timeout;
     let stop = CancellationToken::new();
+    let input = match by {
+        By::Call(input) => input,
+        By::Message => {
+            let under_way = UnderWay::Message { timeout, until: deadline };
+            active.flights.push(Flight { action, what, permit, stop, under_way });
+            return;
+        }
+    };
     let cx = context(active, &action, what, deadline, &stop, wires);
     let span = tracing::info_span!(
         "attempt",
@@ -106,7 +114,18 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
         }
         .instrument(span),
     );
-    active.flights.push(Flight { action, what, permit, stop, running });
+    let under_way = UnderWay::Call(running);
+    active.flights.push(Flight { action, what, permit, stop, under_way });
+}
+
+/// How long one attempt of an action may take.
+pub(super) fn attempt_timeout(step: &StepPlan, action: &ActionId) -> Duration {
+    if action.is_forward() { step.retry.attempt_timeout } else { step.compensation.attempt_timeout }
+}
+
+/// What is said of an attempt whose reply was awaited for so long.
+pub(super) fn no_reply(timeout: Duration) -> Attempted {
+    Attempted::Unknown(Lost::Timeout.failure(timeout))
 }
 
 fn context(

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use amends_core::machine::Command;
 use amends_core::{SagaId, SagaState, TransitionId};
 
-use super::active::{Active, Effects, Input, Sent, Starter};
+use super::active::{Active, By, Effects, Input, Sent, Starter, UnderWay};
+use super::admission::Health;
 use super::announce;
 use super::driver::Driver;
 use super::input::{Started, Until, Watched};
-use super::invoke::{self, panic_text};
+use super::invoke::{self, no_reply, panic_text};
 use super::recovery::Errand;
 use super::standing::on_desk;
 use super::transition::{self, Bench};
@@ -30,6 +31,19 @@ impl Driver {
         if active.committing {
             return;
         }
+        for flight in active.timed_out(now) {
+            if let (Sent::Attempt(attempt), UnderWay::Message { timeout, .. }) =
+                (flight.what, &flight.under_way)
+            {
+                let (action, answer) = (flight.action.clone(), no_reply(*timeout));
+                self.sagas.permits.give_back(flight.permit, Health::of_attempt(&answer), now);
+                active.inbox.push_back(Input::Engine(Command::Answer {
+                    action,
+                    attempt: Some(attempt),
+                    answer,
+                }));
+            }
+        }
         let (was, ids) = (active.wake, &*self.ids);
         let paused = self.sagas.controls.pause_of(&active.definition.reference.workflow).is_some();
         let mut bench = Bench {
@@ -43,6 +57,9 @@ impl Driver {
         let decided = catch_unwind(AssertUnwindSafe(|| transition::decide_all(active, &mut bench)));
         match decided {
             Ok(commit) => {
+                for flight in active.answered() {
+                    self.sagas.permits.give_back(flight.permit, None, now);
+                }
                 self.sagas.timers.set(saga, was, active.wake);
                 match commit {
                     Some(commit) => self.sagas.round.push(commit),
@@ -117,8 +134,8 @@ impl Driver {
                 .for_each(|flight| flight.stop.cancel());
         }
         for send in sends {
-            if self.mode.draining.is_none() {
-                self.mode.flying += 1;
+            if self.mode.draining.is_none() || matches!(send.by, By::Message) {
+                self.mode.flying += usize::from(matches!(send.by, By::Call(_)));
                 invoke::send(active, send, &self.wires);
                 continue;
             }
@@ -127,6 +144,8 @@ impl Driver {
                 active.inbox.push_back(Input::Engine(Command::Withdraw { action: send.action, attempt }));
             }
         }
+        let earlier = active.wake.into_iter().chain(active.awaited_until()).min();
+        self.sagas.timers.set(saga, mem::replace(&mut active.wake, earlier), earlier);
         self.list_granted();
     }
 
@@ -134,7 +153,7 @@ impl Driver {
     fn forget(&mut self, saga: SagaId) -> Option<Active> {
         let active = self.sagas.active.remove(&saga)?;
         self.sagas.timers.set(saga, active.wake, None);
-        self.mode.flying -= active.flights.len();
+        self.mode.flying -= active.flights.iter().filter(|flight| flight.is_call()).count();
         let now = self.now();
         self.sagas.permits.keep_only(saga, &[], now);
         active.permits().for_each(|permit| self.sagas.permits.give_back(permit, None, now));

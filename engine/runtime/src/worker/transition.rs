@@ -4,6 +4,7 @@
 //! in time is decided, and whatever may start and has a permit is journalled as started. So the result of one
 //! step and the intent of the next are one row, and a chain of four steps costs five commits.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +14,17 @@ use amends_core::event::{Answer, Failure, FailureKind};
 use amends_core::machine::{Command, advance};
 use amends_core::{ActionId, JournalEvent, Json, Rejected, Timestamp};
 
-use super::active::{Active, Effects, Input, Send, Sent};
+use super::active::{Active, By, Effects, Input, Send, Sent};
 use super::admission::{Admission, Kind, Request};
 use super::announce::{self, Notice};
-use super::invoke::forward_outcome;
+use super::invoke::{attempt_timeout, forward_outcome};
 use super::mail::Question;
 use super::rows::DeskChange;
-use crate::authoring::{InputProblem, Prepared, Values, evaluate};
+use crate::authoring::{InputProblem, Outgoing, Prepared, Transmission, Values, evaluate};
 use crate::letter;
-use crate::ports::{Commit, ConsumedMail, JournalRow, Mail, MailKind, Release, SagaChange};
+use crate::ports::{
+    Commit, ConsumedMail, JournalRow, Mail, MailKind, OutboxKind, OutboxRow, Release, SagaChange, message_id,
+};
 
 /// What a transition is decided with.
 pub(super) struct Bench<'a> {
@@ -52,8 +55,9 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     let saga = active.state.id;
     bench.permits.keep_only(saga, &decided.waiting, bench.now);
     active.effects.stops = mem::take(&mut decided.stops);
-    let Decided { at, start, events, actor, mail, .. } = decided;
-    active.wake = asked.wake.as_ref().map(|wake| active.time.on_node(later(wake, at)));
+    let Decided { at, start, events, actor, mail, outbox, .. } = decided;
+    let due = asked.wake.as_ref().map(|wake| active.time.on_node(later(wake, at)));
+    active.wake = due.into_iter().chain(active.awaited_until()).min();
     let release = idle_until(active, &asked, bench);
     let over = active.state.phase.is_ended() && release.is_some();
     if events.is_empty() && mail.is_empty() && !over {
@@ -81,7 +85,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
         items,
         compensations: active.shown.compensations(&plan, &active.state, &events, at),
         mail,
-        outbox: Vec::new(),
+        outbox,
         start,
         journal,
     };
@@ -106,6 +110,8 @@ struct Decided {
     actor: Option<Arc<str>>,
     /// Mail that is decided, with the answers.
     mail: Vec<ConsumedMail>,
+    /// Messages to participants.
+    outbox: Vec<OutboxRow>,
     stops: Vec<ActionId>,
     /// Actions that may start and have no permit.
     waiting: Vec<ActionId>,
@@ -118,7 +124,16 @@ impl Decided {
             Some(draft) => (draft.at, Some(draft.start), draft.events),
             None => (active.time.at(now).max(active.state.at), None, Vec::new()),
         };
-        Self { at, start, events, actor: None, mail: Vec::new(), stops: Vec::new(), waiting: Vec::new() }
+        Self {
+            at,
+            start,
+            events,
+            actor: None,
+            mail: Vec::new(),
+            outbox: Vec::new(),
+            stops: Vec::new(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Decides a command; says whether it changed anything.
@@ -241,21 +256,23 @@ impl Decided {
         }
         active.in_hand = permit;
         let prepared = match what {
-            Sent::Attempt(_) => {
-                prepare(active, action).and_then(|input| Ok((input, expected(active, action)?)))
-            }
-            Sent::Query { .. } => prepare(active, action).map(|input| (input, None)),
+            Sent::Attempt(attempt) => Ready::attempt(active, action, attempt, self.at),
+            Sent::Query { .. } => Ready::query(active, action),
         };
         let moved = match (prepared, what) {
-            (Ok((input, expected)), Sent::Attempt(_)) => {
+            (Ok(Ready { input, expected, message }), Sent::Attempt(_)) => {
                 let begin = Command::Begin { action: action.clone(), input: input.shaped.clone(), expected };
                 let began = self.decide(active, begin).unwrap_or(false);
-                return self.keep_or_give_back(active, bench, began, action, what, input);
+                let by = match message.filter(|_| began) {
+                    Some(message) => self.post(active, message),
+                    None => By::Call(input),
+                };
+                return self.keep_or_give_back(active, bench, began, action, what, by);
             }
-            (Ok((input, _)), Sent::Query { .. }) => {
+            (Ok(Ready { input, .. }), Sent::Query { .. }) => {
                 let began =
                     self.decide(active, Command::BeginQuery { action: action.clone() }).unwrap_or(false);
-                return self.keep_or_give_back(active, bench, began, action, what, input);
+                return self.keep_or_give_back(active, bench, began, action, what, By::Call(input));
             }
             (Err(problem), Sent::Attempt(_)) => {
                 let failure = input_failure(problem.to_string(), "input");
@@ -273,6 +290,20 @@ impl Decided {
         moved
     }
 
+    /// Has a message leave with the transition that is being decided.
+    fn post(&mut self, active: &Active, message: Outgoing) -> By {
+        let number = u16::try_from(self.outbox.len()).expect("a saga has fewer actions than that");
+        let headers: BTreeMap<&str, String> = message.headers.into_iter().collect();
+        self.outbox.push(OutboxRow {
+            id: message_id(active.state.id, active.seq + 1, number),
+            kind: OutboxKind::Command,
+            subject: message.subject,
+            headers: serde_json::to_string(&headers).expect("texts are always JSON"),
+            body: message.body,
+        });
+        By::Message
+    }
+
     fn keep_or_give_back(
         &mut self,
         active: &mut Active,
@@ -280,10 +311,10 @@ impl Decided {
         began: bool,
         action: &ActionId,
         what: Sent,
-        input: Prepared,
+        by: By,
     ) -> bool {
         match active.in_hand.take_if(|_| began) {
-            Some(permit) => active.effects.sends.push(Send { action: action.clone(), what, permit, input }),
+            Some(permit) => active.effects.sends.push(Send { action: action.clone(), what, permit, by }),
             None => give_back(active, bench),
         }
         began
@@ -303,6 +334,46 @@ fn kind(active: &Active, action: &ActionId, attempt: u32) -> Kind {
         1 => Kind::First,
         _ if is_ordered() => Kind::Ordered,
         _ => Kind::Further,
+    }
+}
+
+/// What is sent, before it is written down.
+struct Ready {
+    input: Prepared,
+    expected: Option<Json>,
+    /// The message that it is, if it is one.
+    message: Option<Outgoing>,
+}
+
+impl Ready {
+    fn query(active: &Active, action: &ActionId) -> Result<Self, InputProblem> {
+        Ok(Self { input: prepare(active, action)?, expected: None, message: None })
+    }
+
+    fn attempt(
+        active: &Active,
+        action: &ActionId,
+        attempt: u32,
+        at: Timestamp,
+    ) -> Result<Self, InputProblem> {
+        let (input, first) = (prepare(active, action)?, expected(active, action)?);
+        let (plan, state) = (&active.definition.plan, &active.state);
+        let ix = plan.find(&action.step).expect("the agenda names actions of its own plan");
+        let forward = (!action.is_forward()).then(|| forward_outcome(&state.step(ix).forward));
+        let of = Transmission {
+            saga: state.id,
+            key: state.key.clone(),
+            workflow: plan.workflow.clone(),
+            action: action.clone(),
+            request_id: action.request_id(state.id),
+            forward_request_id: ActionId::forward(action.step.clone()).request_id(state.id),
+            attempt,
+            deadline: at + attempt_timeout(plan.step(ix), action),
+            expected: first.clone().or_else(|| state.action(plan, action)?.expected.clone()),
+            trace: state.trace.clone(),
+        };
+        let message = active.definition.nodes[ix.0].command(&of, &input, forward)?;
+        Ok(Self { input, expected: first, message })
     }
 }
 

@@ -7,6 +7,7 @@ mod workflow;
 mod admission;
 mod branches;
 mod calls;
+mod commands;
 mod controls;
 mod expected;
 mod happy;

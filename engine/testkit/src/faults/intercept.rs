@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::authoring::{
-    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Prepared, Preview, StepContext, Values,
+    BoxFuture, Definition, ForwardOutcome, InputProblem, Node, Outgoing, Prepared, Preview, StepContext,
+    Transmission, Values,
 };
 use amends_core::Json;
 use amends_core::event::{Failure, FailureKind, Finding};
@@ -123,6 +124,16 @@ impl Node for Intercepted {
         };
         let shaped = once.shaped.clone();
         Ok(Prepared { value: Box::new(Input { once, again }), shaped })
+    }
+
+    fn command(
+        &self,
+        of: &Transmission,
+        input: &Prepared,
+        forward: Option<ForwardOutcome>,
+    ) -> Result<Option<Outgoing>, InputProblem> {
+        let input: &Input = input.value.downcast_ref().expect("a node is given what it prepared itself");
+        self.inner.command(of, &input.once, forward)
     }
 
     fn run(&self, cx: StepContext, input: Prepared) -> BoxFuture<Attempted> {

@@ -1,0 +1,277 @@
+//! Commands: attempts that leave as messages, with the transition that journals them, and wait for their replies.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use amends::core::event::Recorded;
+use amends::core::machine::Attempted;
+use amends::core::{ActionId, Json, Timestamp};
+use amends::engine::Reply;
+use amends::memory::MemoryStore;
+use amends::ports::{OutboxKind, OutboxMessage, OutboxStore as _, RandomIds, SystemClock};
+use amends::prelude::*;
+use amends::{DependencyLimits, Engine, EngineBuilder, Outcome, Outgoing, SagaHandle, Transmission};
+use expect_test::expect;
+
+use crate::workflow::pass;
+
+/// A service behind a broker: only queries call it from here.
+#[derive(Clone)]
+struct Charge {
+    finds: Arc<Mutex<Finding<u64, String>>>,
+}
+
+impl Charge {
+    fn new() -> Self {
+        Self { finds: Arc::new(Mutex::new(Finding::Absent)) }
+    }
+
+    fn finds(&self, finding: Finding<u64, String>) {
+        *self.finds.lock().unwrap() = finding;
+    }
+}
+
+fn message(of: &Transmission, body: String) -> Outgoing {
+    let headers = vec![
+        ("request", of.request_id.to_string()),
+        ("forward", of.forward_request_id.to_string()),
+        ("attempt", of.attempt.to_string()),
+        ("deadline", of.deadline.to_string()),
+    ];
+    Outgoing { subject: of.action.to_string().into(), headers, body }
+}
+
+impl Step for Charge {
+    type Input = u64;
+    type Output = u64;
+    type Refusal = String;
+    type Settle = ByQuery;
+
+    fn contract(&self) -> Contract {
+        Contract { dependency: Some("payments".into()), ..Contract::default() }
+    }
+
+    async fn run(&self, _: &StepContext, _: u64) -> Result<u64, StepError<String>> {
+        panic!("a command is never run")
+    }
+
+    fn command(&self, of: &Transmission, cents: &u64) -> Result<Option<Outgoing>, Problem> {
+        match cents {
+            0 => Err(Problem::new("nothing", "there is nothing to charge")),
+            cents => Ok(Some(message(of, cents.to_string()))),
+        }
+    }
+}
+
+impl Compensate for Charge {
+    type UndoSettle = ByRepeating;
+
+    async fn compensate(&self, _: &StepContext, _: u64, _: Forward<u64>) -> Result<Undo, CompensationError> {
+        panic!("a command is never run")
+    }
+
+    fn undo_command(
+        &self,
+        of: &Transmission,
+        cents: &u64,
+        forward: &Forward<u64>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        Ok(Some(message(of, format!("{cents} after {forward:?}"))))
+    }
+}
+
+impl Reconcile for Charge {
+    async fn reconcile(&self, _: &StepContext, _: u64) -> Result<Finding<u64, String>, QueryError> {
+        Ok(self.finds.lock().unwrap().clone())
+    }
+}
+
+/// Refuses everything.
+struct Refuse;
+
+impl Step for Refuse {
+    type Input = u64;
+    type Output = u64;
+    type Refusal = String;
+    type Settle = ByOperator;
+
+    async fn run(&self, _: &StepContext, _: u64) -> Result<u64, StepError<String>> {
+        Err(StepError::Refused("no".to_owned()))
+    }
+}
+
+fn charging(charge: &Charge) -> Saga<u64, u64> {
+    let (mut s, cents) = SagaBuilder::<u64>::new("charging", 1);
+    let charged = s.step("charge", charge.clone(), cents);
+    s.finish(charged).unwrap()
+}
+
+/// The `n`th process, each an hour after the one before it.
+fn process(n: u64, store: &Arc<MemoryStore>, saga: &Saga<u64, u64>) -> EngineBuilder {
+    let starting_at = Timestamp::from_millis(1_796_055_120_000) + hours(n);
+    Engine::builder(store.clone())
+        .register(saga.clone())
+        .clock(Arc::new(SystemClock::starting_at(starting_at)))
+        .ids(Arc::new(RandomIds::seeded(n)))
+}
+
+async fn engine(store: &Arc<MemoryStore>, saga: &Saga<u64, u64>) -> Engine {
+    process(1, store, saga).start().await.unwrap()
+}
+
+/// What stands in the outbox, for whoever publishes it.
+async fn outbox(engine: &Engine, store: &Arc<MemoryStore>) -> Vec<OutboxMessage> {
+    store.claim_lanes(engine.incarnation()).await.unwrap();
+    store.unpublished(engine.incarnation(), OutboxKind::Command, engine.now(), 1_000).await.unwrap()
+}
+
+fn charge() -> ActionId {
+    ActionId::forward("charge")
+}
+
+async fn reply<O>(
+    engine: &Engine,
+    saga: &SagaHandle<O>,
+    action: &ActionId,
+    attempt: u32,
+    answer: Attempted,
+) -> Reply {
+    engine.reply(saga.id(), action.request_id(saga.id()), Some(attempt), answer, "a broker").await.unwrap()
+}
+
+fn done() -> Attempted {
+    Attempted::Succeeded(Recorded::Value(Json::parse("7").unwrap()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_stands_in_the_outbox_with_its_attempt_and_its_reply_settles_it() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    let [message] = &outbox(&engine, &store).await[..] else { panic!("one message") };
+    assert_eq!((&*message.subject, message.body.as_str(), message.place.seq), ("charge/forward", "500", 1));
+    let request = charge().request_id(handle.id()).to_string();
+    assert!(message.headers.contains(&request) && message.headers.contains(r#""attempt":"1""#));
+    assert_eq!(reply(&engine, &handle, &charge(), 1, done()).await, Reply::Taken);
+    assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
+    assert_eq!(reply(&engine, &handle, &charge(), 1, done()).await, Reply::TakenBefore);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_without_a_reply_is_unknown_after_its_timeout_and_asked_about() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    payments.finds(Finding::Applied(9));
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    pass(Duration::from_secs(29)).await;
+    assert!(handle.view().await.unwrap().timeline().lines().all(|line| !line.contains("unknown")));
+    assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(9));
+    expect![[r#"
+        +0.000s charging 1 started for k
+        +0.000s charge started (attempt 1)
+        +30.000s charge unknown (attempt 1, timeout): ask in 0.166s
+        +30.167s charge asked about (query 1)
+        +30.167s charge found applied (query 1)
+        +30.167s completed
+    "#]]
+    .assert_eq(&handle.view().await.unwrap().timeline());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compensation_is_a_command_too_and_names_the_call_that_it_undoes() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let (mut s, cents) = SagaBuilder::<u64>::new("charging", 1);
+    let charged = s.step("charge", payments, cents);
+    let (refused, s) = s.pivot("refuse", Refuse, charged);
+    let saga = s.finish(refused).unwrap();
+    let engine = engine(&store, &saga).await;
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    reply(&engine, &handle, &charge(), 1, done()).await;
+    pass(Duration::from_secs(1)).await;
+    let messages = outbox(&engine, &store).await;
+    let undo = messages.iter().find(|message| &*message.subject == "charge/compensation").unwrap();
+    assert_eq!(undo.body, "500 after Completed(7)");
+    assert!(undo.headers.contains(&charge().request_id(handle.id()).to_string()), "{}", undo.headers);
+    let undone = Attempted::Succeeded(Recorded::Value(Json::parse("\"Undone\"").unwrap()));
+    reply(&engine, &handle, &ActionId::compensation("charge"), 1, undone).await;
+    assert!(matches!(handle.outcome().await, Ok(Outcome::Compensated { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_was_accepted_is_settled_by_its_later_reply() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    payments.finds(Finding::InProgress);
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    reply(&engine, &handle, &charge(), 1, Attempted::Accepted { wait: None }).await;
+    pass(Duration::from_secs(120)).await;
+    assert_eq!(outbox(&engine, &store).await.len(), 1, "it is asked about, and never sent again");
+    reply(&engine, &handle, &charge(), 1, done()).await;
+    assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_process_asks_about_a_command_and_still_takes_its_reply() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    payments.finds(Finding::InProgress);
+    let saga = charging(&payments);
+    let first = engine(&store, &saga).await;
+    let id = first.start(&saga, "k", 500).await.unwrap().id();
+    first.abort().await;
+    let next = process(2, &store, &saga).start().await.unwrap();
+    let handle = next.find("charging", "k").await.unwrap().unwrap();
+    assert_eq!(handle.id(), id);
+    pass(Duration::from_secs(10)).await;
+    assert_eq!(outbox(&next, &store).await.len(), 1, "the message of before stands, and no other does");
+    reply(&next, &handle, &charge(), 1, done()).await;
+    assert!(matches!(handle.outcome().await, Ok(Outcome::Completed(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_cannot_be_written_is_quarantined_and_nothing_leaves() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    let handle = engine.start(&saga, "k", 0).await.unwrap();
+    handle.settled().await.unwrap();
+    let view = handle.view().await.unwrap();
+    assert_eq!(view.desk.len(), 1);
+    assert!(view.timeline().contains("charge (input): quarantined (input)"), "{}", view.timeline());
+    assert_eq!(outbox(&engine, &store).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_that_wait_for_their_replies_hold_no_task() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    for n in 0..100 {
+        engine.start(&saga, format!("k{n}"), 500).await.unwrap();
+    }
+    assert_eq!(outbox(&engine, &store).await.len(), 100);
+    assert_eq!(tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_keeps_its_permit_until_its_reply() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let one_at_a_time = DependencyLimits { concurrency_max: Some(1), ..DependencyLimits::unlimited() };
+    let policies = Policies::new().dependency("payments", one_at_a_time);
+    let engine = process(1, &store, &saga).policies(policies).start().await.unwrap();
+    let one = engine.start(&saga, "one", 500).await.unwrap();
+    let two = engine.start(&saga, "two", 500).await.unwrap();
+    assert_eq!(outbox(&engine, &store).await.len(), 1);
+    assert!(!two.view().await.unwrap().deferrals.is_empty());
+    reply(&engine, &one, &charge(), 1, done()).await;
+    one.outcome().await.unwrap();
+    pass(Duration::from_millis(10)).await;
+    assert_eq!(outbox(&engine, &store).await.len(), 2);
+    reply(&engine, &two, &charge(), 1, done()).await;
+    two.outcome().await.unwrap();
+}
