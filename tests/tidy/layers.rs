@@ -34,6 +34,7 @@ const TECHNOLOGIES: &[&str] = &[
     "axum*",
     "hyper*",
     "reqwest",
+    "ureq",
     "clap*",
 ];
 
@@ -96,6 +97,13 @@ const LAYERS: &[Layer] = &[
         ours_in_tests: &[],
         // It runs a program; it does not speak with it.
         outside: Outside::Only(&["rustix", "tempfile"]),
+    },
+    Layer {
+        package: "amends-webhook",
+        folder: "adapters/webhook",
+        ours: &["amends"],
+        ours_in_tests: &["amends-core"],
+        outside: Outside::Not(&["sea-orm*", "sqlx*", "async-nats", "axum*", "hyper*", "reqwest", "clap*"]),
     },
     Layer {
         package: "amends-migrations",

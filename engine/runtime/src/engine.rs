@@ -4,7 +4,9 @@ mod builder;
 mod dry_run;
 mod errors;
 mod handle;
+mod notify;
 mod orphans;
+mod outbox;
 mod reply;
 mod shares;
 
@@ -25,18 +27,22 @@ pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
 pub use handle::{Outcome, SagaHandle, Settled};
+pub use notify::LogNotifier;
 pub use orphans::Stranded;
+pub use outbox::{OutboxTrouble, OutboxView};
 pub use reply::{Reply, ReplyError};
 pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::controls::{Board, ControlInForce};
 use crate::ports::{
-    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, NodeStore, SagaMail, SagaQuery, SagaRow, SagaStore,
-    Store, WorkItemRow,
+    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, NodeStore, OutboxStore, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Store, WorkItemRow,
 };
 use crate::view::{Deferral, SagaView};
-use crate::worker::{Backoff, Definitions, Parts, Registered, Request, StartRequest, Started, Worker};
+use crate::worker::{
+    Backoff, Definitions, Outbox, Parts, Registered, Request, StartRequest, Started, Worker,
+};
 
 /// A running engine. Cheap to clone: every clone is the same engine.
 ///
@@ -52,6 +58,8 @@ struct Inner {
     mail: Arc<dyn SagaMail>,
     nodes: Arc<dyn NodeStore>,
     board: Arc<Board>,
+    outbox: Arc<dyn OutboxStore>,
+    publishing: Outbox,
     ids: Arc<dyn Ids>,
     limits: Limits,
     incarnation: Incarnation,
@@ -64,12 +72,15 @@ struct Inner {
     stopped: Arc<std::sync::OnceLock<StopReason>>,
     ended: CancellationToken,
     parts: Mutex<Vec<JoinHandle<()>>>,
+    publishers: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let parts = self.parts.get_mut().unwrap_or_else(PoisonError::into_inner);
-        parts.iter().for_each(JoinHandle::abort);
+        for parts in [&mut self.parts, &mut self.publishers] {
+            let parts = parts.get_mut().unwrap_or_else(PoisonError::into_inner);
+            parts.iter().for_each(JoinHandle::abort);
+        }
     }
 }
 
@@ -310,7 +321,8 @@ impl Engine {
     }
 
     /// Ends in an orderly way: nothing new begins; what runs is awaited for at most `grace` and its answers
-    /// are recorded; what was journalled as started and not sent is withdrawn; then the store is told.
+    /// are recorded; what was journalled as started and not sent is withdrawn; what waits in the outbox is published
+    /// as far as that gets through; then the store is told.
     ///
     /// Calls that have not answered by then are dropped. They are in doubt, and recovered as such.
     ///
@@ -324,6 +336,7 @@ impl Engine {
             return Ok(Drained::default());
         }
         let in_doubt = drained.await.unwrap_or(0);
+        self.publish_rest(until).await;
         self.join(false).await;
         if matches!(self.stopped(), Some(StopReason::Dismissed(_))) {
             return Ok(Drained { in_doubt });
@@ -347,15 +360,35 @@ impl Engine {
         self.join(true).await;
     }
 
+    /// Lets publishers go on until they find nothing more, or until the given time.
+    async fn publish_rest(&self, until: Timestamp) {
+        self.0.publishing.end();
+        let mut publishers = take(&self.0.publishers);
+        let publish = async {
+            for publisher in &mut publishers {
+                let _ = publisher.await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = publish => return,
+            () = self.0.clock.sleep_until(until) => {}
+        }
+        // Nothing is lost: what was not published, or not removed, comes again.
+        publishers.iter().for_each(JoinHandle::abort);
+    }
+
     async fn join(&self, at_once: bool) {
-        let mut parts = std::mem::take(&mut *self.0.parts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut parts = take(&self.0.parts);
+        let mut publishers = take(&self.0.publishers);
+        publishers.iter().for_each(JoinHandle::abort);
         if at_once {
             parts.iter().for_each(JoinHandle::abort);
         } else if parts.len() > 1 {
             // The committer ends with the loop; the others may be waiting for the store, and have nothing to finish.
             parts[1..].iter().for_each(JoinHandle::abort);
         }
-        for part in &mut parts {
+        for part in parts.iter_mut().chain(&mut publishers) {
             let _ = part.await;
         }
         self.0.stopped.get_or_init(|| StopReason::Killed);
@@ -368,14 +401,17 @@ impl Engine {
         look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
-        let Parts { store, mail, nodes, board, incarnation, definitions, limits, clock, ids, .. } = parts;
-        let Worker { starts, requests, stopped, ended, parts } = worker;
+        let Parts { store, mail, outbox, nodes, board, incarnation, definitions, limits, clock, ids, .. } =
+            parts;
+        let Worker { starts, requests, stopped, ended, parts, publishing, publishers } = worker;
         Self(Arc::new(Inner {
             store,
             query,
             mail,
             nodes,
             board,
+            outbox,
+            publishing,
             ids,
             limits,
             incarnation,
@@ -387,6 +423,7 @@ impl Engine {
             stopped,
             ended,
             parts: Mutex::new(parts),
+            publishers: Mutex::new(publishers),
         }))
     }
 
@@ -447,6 +484,10 @@ impl Engine {
     ) -> Result<Option<(SagaRow, Vec<crate::ports::JournalRow>)>, Fault> {
         Ok(self.0.query.read(saga).await?.map(|loaded| (loaded.row, loaded.journal)))
     }
+}
+
+fn take(parts: &Mutex<Vec<JoinHandle<()>>>) -> Vec<JoinHandle<()>> {
+    std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl std::fmt::Debug for Engine {

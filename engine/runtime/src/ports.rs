@@ -6,7 +6,9 @@ mod control;
 mod ids;
 mod mail;
 mod nodes;
+mod notifier;
 mod outbox;
+mod publisher;
 mod rows;
 mod stats;
 mod store;
@@ -22,11 +24,14 @@ pub use mail::{
     StoredMail,
 };
 pub use nodes::{NodeStore, Peer, Sharing};
+pub(crate) use notifier::Notifying;
+pub use notifier::{Notice, Notifier};
 pub use outbox::{
     OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX, OUTBOX_SUBJECT_BYTES_MAX, OutboxCount, OutboxKind,
     OutboxMessage, OutboxPlace, OutboxRow, OutboxStanding, OutboxStore, REFUSAL_WAIT_MAX, RefusedMessage,
     lane_of, message_id,
 };
+pub use publisher::{PublishError, Published, Publisher};
 pub use rows::{
     CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
     NewSaga, Release, SagaChange, SagaRow, WorkItemRow,

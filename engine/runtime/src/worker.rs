@@ -16,6 +16,7 @@
 //! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
 //!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
 //!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself.
+//! * What the world is [`told`] is a message of the row itself, and a [`publisher`] sends it until it is acknowledged.
 //! * [`admission`] says what may be sent now, [`Limits`](crate::Limits) bound what is in memory. A start that
 //!   finds no room waits with its caller.
 //!
@@ -56,8 +57,10 @@ mod admission;
 mod announce;
 mod invoke;
 mod mail;
+mod publisher;
 mod rows;
 mod time;
+mod told;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -71,16 +74,18 @@ use tokio_util::sync::CancellationToken;
 use crate::authoring::DependencyLimits;
 use crate::controls::Board;
 use crate::engine::{Limits, StopReason};
-use crate::ports::{Clock, Ids, NodeStore, SagaMail, SagaStore, Sharing};
+use crate::ports::{Clock, Ids, NodeStore, OutboxStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
 pub(crate) use input::{Request, StartRequest, Started, Told, Until, Watched};
 pub(crate) use invoke::{forward_outcome, previewed};
 use lease::Lease;
 use membership::Membership;
+pub(crate) use publisher::{Outbox, Publishers};
 pub(crate) use recovery::fold;
 pub(crate) use rows::{kind_word, reason_text};
 pub(crate) use standing::on_desk;
+pub(crate) use told::Audience;
 
 /// What a worker is made of.
 #[derive(Clone)]
@@ -89,6 +94,9 @@ pub(crate) struct Parts {
     pub(crate) nodes: Arc<dyn NodeStore>,
     pub(crate) mail: Arc<dyn SagaMail>,
     pub(crate) board: Arc<Board>,
+    pub(crate) outbox: Arc<dyn OutboxStore>,
+    pub(crate) publishers: Publishers,
+    pub(crate) audience: Arc<Audience>,
     pub(crate) incarnation: Incarnation,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) dependencies: BTreeMap<Arc<str>, DependencyLimits>,
@@ -109,6 +117,9 @@ pub(crate) struct Worker {
     pub(crate) ended: CancellationToken,
     /// Its parts, the loop first.
     pub(crate) parts: Vec<JoinHandle<()>>,
+    pub(crate) publishing: Outbox,
+    /// They have something to finish when the loop has ended.
+    pub(crate) publishers: Vec<JoinHandle<()>>,
 }
 
 /// The most hints and questions of callers that wait; more wait with their callers.
@@ -116,19 +127,8 @@ const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts {
-        store,
-        nodes,
-        mail,
-        board,
-        incarnation,
-        definitions,
-        dependencies,
-        limits,
-        clock,
-        joined,
-        ids,
-    } = parts;
+    let Parts { store, nodes, mail, board, outbox, publishers, audience, incarnation, .. } = parts;
+    let Parts { definitions, dependencies, limits, clock, joined, ids, .. } = parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
@@ -143,6 +143,23 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let term = (lease.clone(), limits.lease);
     let heartbeat = heartbeat::run(nodes.clone(), incarnation, clock.clone(), term.clone(), news.clone());
     let membership = Membership::new(nodes.clone(), incarnation, clock.clone(), term, news.clone());
+    let stopped = Arc::new(OnceLock::new());
+    let outside = publisher::Outside {
+        store: outbox,
+        sharing: nodes.sharing(),
+        incarnation,
+        clock: clock.clone(),
+        lease: lease.clone(),
+        news: news.clone(),
+        stopped: stopped.clone(),
+        bounds: publisher::Bounds {
+            under_way_max: limits.publishing_max,
+            within: limits.publish_within,
+            look_every: limits.claim_every,
+        },
+    };
+    let (publishing, publishers) = publisher::spawn(publishers, &outside);
+    drop(outside);
     let clocks = (clock.clone(), lease.clone());
     let committer = committer::run(store.clone(), incarnation, clocks, commits_inlet, news.clone());
     let look_out = controls::LookOut {
@@ -186,7 +203,8 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             controls: board.subscribe(),
             alarm: driver::Alarm::default(),
         },
-        outlets: driver::Outlets { commits, errands },
+        outlets: driver::Outlets { commits, errands, outbox: publishing.clone() },
+        audience,
         sagas: driver::Sagas {
             active: HashMap::new(),
             listed: VecDeque::new(),
@@ -202,7 +220,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         clock,
         limits,
     };
-    let (stopped, ended) = (Arc::new(OnceLock::new()), CancellationToken::new());
+    let ended = CancellationToken::new();
     let (told, end) = (stopped.clone(), ended.clone());
     let driver = tokio::spawn(async move {
         let reason = driver.run().await;
@@ -222,5 +240,5 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }
-    Worker { starts, requests, stopped, ended, parts }
+    Worker { starts, requests, stopped, ended, parts, publishing, publishers }
 }

@@ -11,11 +11,11 @@ use super::{Engine, LaneShares, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::controls::Board;
 use crate::ports::{
-    Clock, ControlStore, Fault, Ids, MAIL_OPEN_MAX, NodeStore, RandomIds, SagaFilter, SagaMail, SagaQuery,
-    SagaRow, SagaStore, Sharing, Store, SystemClock,
+    Clock, ControlStore, Fault, Ids, MAIL_OPEN_MAX, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore,
+    Publisher, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
-use crate::worker::{self, Definitions};
+use crate::worker::{self, Audience, Definitions, Publishers};
 
 /// What is bounded, and how. Every number has a default; none is part of any saga's truth. A bound of zero
 /// counts as one: an engine that may do nothing would be a riddle.
@@ -53,6 +53,11 @@ pub struct Limits {
     /// How long whoever asks something of a saga waits for the answer. What was asked stays, and is answered
     /// later under the same operation id. Default 30 s.
     pub answer_within: Duration,
+    /// Messages of each kind that are published at the same time. Default 64.
+    pub publishing_max: usize,
+    /// How long the acknowledgement of a message is awaited before the same message is published again. Default
+    /// 10 s.
+    pub publish_within: Duration,
 }
 
 /// Below this, ten heartbeats per lease would be a load and no safety.
@@ -71,6 +76,8 @@ impl Default for Limits {
             mail_open_max: MAIL_OPEN_MAX,
             drain_within: Duration::from_secs(30),
             answer_within: Duration::from_secs(30),
+            publishing_max: 64,
+            publish_within: Duration::from_secs(10),
         }
     }
 }
@@ -83,6 +90,9 @@ pub struct EngineBuilder {
     query: Arc<dyn SagaQuery>,
     mail: Arc<dyn SagaMail>,
     controls: Arc<dyn ControlStore>,
+    outbox: Arc<dyn OutboxStore>,
+    publishers: Publishers,
+    audience: Audience,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
@@ -98,7 +108,10 @@ impl EngineBuilder {
             nodes: store.clone(),
             query: store.clone(),
             mail: store.clone(),
-            controls: store,
+            controls: store.clone(),
+            outbox: store,
+            publishers: Publishers::default(),
+            audience: Audience::default(),
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -118,6 +131,37 @@ impl EngineBuilder {
     /// registered until their sagas have ended.
     pub fn register(mut self, workflow: impl Registrable) -> Self {
         self.workflows.push(Box::new(move |policies| workflow.resolve(policies)));
+        self
+    }
+
+    /// Publishes every kind of messages through `publisher`, in place of what was given before.
+    pub fn publisher(mut self, publisher: Arc<dyn Publisher>) -> Self {
+        for kind in OutboxKind::ALL {
+            self.publishers.set(kind, publisher.clone());
+        }
+        self
+    }
+
+    /// Publishes one kind of messages through `publisher`, in place of what was given before. What nobody publishes
+    /// is not written. Give all nodes of a store publishers of the same kinds: a node publishes what others wrote.
+    pub fn publisher_of(mut self, kind: OutboxKind, publisher: Arc<dyn Publisher>) -> Self {
+        self.publishers.set(kind, publisher);
+        self
+    }
+
+    /// Tells `notifier` of every desk entry, at least once, in place of the line in the log. The same as a publisher
+    /// of [`OutboxKind::Notice`].
+    pub fn notifier(self, notifier: Arc<dyn Notifier>) -> Self {
+        self.publisher_of(OutboxKind::Notice, Arc::new(Notifying(notifier)))
+    }
+
+    /// Publishes what happens in the life of this workflow's sagas, of all its versions: started, completed,
+    /// compensated, closed, needs-attention, attention-ended. Each is a CloudEvents 1.0 document in JSON. Of a saga
+    /// one is published when the one before was acknowledged; after a failure one may come again, under its id.
+    /// Its `sequence` grows with every event of its `subject`, as text too: drop what is not greater. It needs a
+    /// publisher of [`OutboxKind::Event`].
+    pub fn events(mut self, workflow: impl Into<Arc<str>>) -> Self {
+        self.audience.events.insert(workflow.into());
         self
     }
 
@@ -154,9 +198,10 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, nodes, query, mail, controls, policies, workflows, node_name, limits, clock, ids } =
-            self;
+        let Self { store, nodes, query, mail, controls, outbox, policies, workflows, .. } = self;
+        let Self { node_name, limits, clock, ids, .. } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
+        let Publishing { publishers, audience } = publishing(self.publishers, self.audience, &definitions)?;
         same_shapes(&*query, &definitions).await?;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let ids = ids.unwrap_or_else(|| Arc::new(RandomIds::from_system()));
@@ -172,6 +217,7 @@ impl EngineBuilder {
             starts_waiting_max: limits.starts_waiting_max.max(1),
             lease: limits.lease.max(LEASE_MIN),
             mail_open_max: limits.mail_open_max.max(1),
+            publishing_max: limits.publishing_max.max(1),
             ..limits
         };
         let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
@@ -181,6 +227,9 @@ impl EngineBuilder {
             nodes,
             mail,
             board,
+            outbox,
+            publishers,
+            audience: Arc::new(audience),
             incarnation,
             definitions,
             dependencies,
@@ -191,6 +240,37 @@ impl EngineBuilder {
         };
         let worker = worker::spawn(parts.clone());
         Ok(Engine::put_together(parts, query, look_every, worker))
+    }
+}
+
+/// Who publishes, and who is told what.
+struct Publishing {
+    publishers: Publishers,
+    audience: Audience,
+}
+
+/// What is to be told must have somebody who publishes it.
+fn publishing(
+    publishers: Publishers,
+    mut audience: Audience,
+    definitions: &Definitions,
+) -> Result<Publishing, StartError> {
+    let mut mistakes = Vec::new();
+    for workflow in &audience.events {
+        let mistake = if definitions.latest(workflow).is_none() {
+            "it is not registered"
+        } else if !publishers.publish(OutboxKind::Event) {
+            "nobody publishes events; give the builder a publisher of them"
+        } else {
+            continue;
+        };
+        mistakes.push(format!("failed to publish events of workflow `{}`: {mistake}", visible(workflow)));
+    }
+    audience.notices = publishers.publish(OutboxKind::Notice);
+    if mistakes.is_empty() {
+        Ok(Publishing { publishers, audience })
+    } else {
+        Err(StartError::Registration(mistakes))
     }
 }
 

@@ -121,6 +121,16 @@ pub enum ItemChange {
     Remove(String),
 }
 
+impl ItemChange {
+    /// The name of the entry that is gone.
+    pub fn removed(&self) -> Option<&str> {
+        match self {
+            Self::Put(_) => None,
+            Self::Remove(item) => Some(item),
+        }
+    }
+}
+
 /// The difference of a saga's compensation records: one insert when it is requested, one update when it ends, and
 /// one in between where another person approves it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use super::rows::Shown;
 use super::time::SagaTime;
 use crate::authoring::Prepared;
 use crate::engine::SagaStartError;
-use crate::ports::{ConsumedMail, Mail, NewSaga};
+use crate::ports::{ConsumedMail, Mail, NewSaga, OutboxKind};
 
 /// A saga that this worker advances.
 ///
@@ -84,6 +84,8 @@ pub(super) struct Effects {
     pub(super) sends: Vec<Send>,
     pub(super) stops: Vec<ActionId>,
     pub(super) notices: Vec<Notice>,
+    /// Kinds of messages that wait in the outbox.
+    pub(super) messages: Vec<OutboxKind>,
     /// Mail that is answered.
     pub(super) answered: Vec<ConsumedMail>,
 }

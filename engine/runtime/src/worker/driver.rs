@@ -17,8 +17,10 @@ use super::admission::{Admission, Health};
 use super::input::{LookedUp, News, Recovered, Request, StartRequest, Watched, Watcher};
 use super::invoke::{Wires, panic_text};
 use super::mail::Posters;
+use super::publisher::Outbox;
 use super::recovery::Errand;
 use super::time::{SagaTime, Timers};
+use super::told::Audience;
 use crate::authoring::BoxFuture;
 use crate::controls::Controls;
 use crate::engine::{Limits, SagaStartError, StopReason};
@@ -38,6 +40,7 @@ pub(super) struct Driver {
     pub(super) outlets: Outlets,
     pub(super) sagas: Sagas,
     pub(super) mode: Mode,
+    pub(super) audience: Arc<Audience>,
 }
 
 /// Where inputs come from.
@@ -53,6 +56,7 @@ pub(super) struct Inlets {
 pub(super) struct Outlets {
     pub(super) commits: UnboundedSender<Vec<Commit>>,
     pub(super) errands: UnboundedSender<Errand>,
+    pub(super) outbox: Outbox,
 }
 
 /// What is known of sagas.

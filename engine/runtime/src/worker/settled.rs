@@ -53,6 +53,7 @@ impl Driver {
             draining: self.mode.draining.is_some(),
             paused,
             release_after: scarce.then(|| now + self.limits.release_after),
+            audience: &self.audience,
         };
         let decided = catch_unwind(AssertUnwindSafe(|| transition::decide_all(active, &mut bench)));
         match decided {
@@ -118,10 +119,13 @@ impl Driver {
     fn perform(&mut self, saga: SagaId) {
         let now = self.now();
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
-        let Effects { starter, sends, stops, notices, answered } = mem::take(&mut active.effects);
+        let Effects { starter, sends, stops, notices, messages, answered } = mem::take(&mut active.effects);
         announce::say(notices, &active.definition.plan, &active.state);
         if let Some(Starter { reply, .. }) = starter {
             let _ = reply.send(Ok(Started::New(saga)));
+        }
+        for kind in messages {
+            self.outlets.outbox.wake(kind);
         }
         for mail in answered {
             self.sagas.posters.answered(mail.id, mail.answer);

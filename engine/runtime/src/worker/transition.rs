@@ -20,10 +20,12 @@ use super::announce::{self, Notice};
 use super::invoke::{attempt_timeout, forward_outcome};
 use super::mail::Question;
 use super::rows::DeskChange;
+use super::told::{Audience, Moved};
 use crate::authoring::{InputProblem, Outgoing, Prepared, Transmission, Values, evaluate};
 use crate::letter;
 use crate::ports::{
-    Commit, ConsumedMail, JournalRow, Mail, MailKind, OutboxKind, OutboxRow, Release, SagaChange, message_id,
+    Commit, ConsumedMail, ItemChange, JournalRow, Mail, MailKind, OutboxKind, OutboxRow, Release, SagaChange,
+    message_id,
 };
 
 /// What a transition is decided with.
@@ -39,6 +41,7 @@ pub(super) struct Bench<'a> {
     pub(super) paused: bool,
     /// An idle saga whose next time is not before this is given up.
     pub(super) release_after: Option<Timestamp>,
+    pub(super) audience: &'a Audience,
 }
 
 /// The rounds of asking the agenda that no healthy plan needs: each round begins or decides something.
@@ -55,7 +58,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     let saga = active.state.id;
     bench.permits.keep_only(saga, &decided.waiting, bench.now);
     active.effects.stops = mem::take(&mut decided.stops);
-    let Decided { at, start, events, actor, mail, outbox, .. } = decided;
+    let Decided { at, start, events, actor, mail, mut outbox, .. } = decided;
     let due = asked.wake.as_ref().map(|wake| active.time.on_node(later(wake, at)));
     active.wake = due.into_iter().chain(active.awaited_until()).min();
     let release = idle_until(active, &asked, bench);
@@ -67,7 +70,22 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     active.state.at = active.state.at.max(at); // a row without facts counts for time all the same
     let plan = active.definition.plan.clone();
     let DeskChange { changes: items, entered } = active.shown.desk(&plan, &active.state);
-    active.effects.notices.extend(entered.into_iter().map(|item| Notice::Desk(Box::new(item))));
+    let moved = Moved {
+        plan: &plan,
+        state: &active.state,
+        seq: active.seq,
+        at,
+        events: &events,
+        was: active.shown.phase,
+        entered: &entered,
+        left: items.iter().filter_map(ItemChange::removed).collect(),
+    };
+    bench.audience.tell(&moved, &mut outbox);
+    active.effects.messages.extend(outbox.iter().map(|row| row.kind));
+    active.effects.messages.dedup();
+    if !bench.audience.notices {
+        active.effects.notices.extend(entered.into_iter().map(|item| Notice::Desk(Box::new(item))));
+    }
     announce::failures(&mut active.effects.notices, &plan, &events);
     let journal = JournalRow {
         seq: active.seq,

@@ -2,16 +2,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use amends::Outcome;
 use amends::core::Json;
 use amends::core::event::{FailureKind, Recorded};
 use amends::core::machine::Attempted;
 use amends::memory::MemoryStore;
+use amends::{LogNotifier, Outcome};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::workflow::{Log, begin, done, engine, failure, pass, step, workflow};
+use crate::workflow::{Log, begin, builder, done, engine, failure, pass, step, workflow};
 
 type Line = (Level, BTreeMap<&'static str, String>);
 
@@ -104,6 +104,25 @@ async fn a_failure_says_its_decision_and_an_entry_into_a_desk_is_announced_once(
         some(&desk[0], &fields),
         ["w", "k", "a", "quarantine", "persistent", "2", "none", "credential"]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_notifier_says_the_same_line_from_the_outbox() {
+    let kept = Kept::default();
+    let _guard = tracing::subscriber::set_default(kept.clone());
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let fails = step("a", &log)
+        .runs(|_| async { Attempted::Persistent(failure(FailureKind::Persistent, "credential")) });
+    let engine = builder(&store, &workflow(vec![fails])).notifier(Arc::new(LogNotifier));
+    let engine = engine.start().await.unwrap();
+    begin(&engine, "k").await;
+    pass(std::time::Duration::from_millis(1)).await;
+    let desk = kept.of(Level::WARN, "a person is needed");
+    assert_eq!(desk.len(), 1, "from there alone");
+    let fields = ["workflow", "key", "step", "desk", "reason", "attempts", "effect", "code"];
+    let said = some(&desk[0], &fields);
+    assert_eq!(said, ["w", "k", "a", "quarantine", "persistent", "1", "none", "credential"]);
+    assert_ne!(desk[0]["id"], "");
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ mod happy;
 mod log;
 mod mail;
 mod operators;
+mod outbox;
 mod restart;
 mod retrying;
 mod settled;

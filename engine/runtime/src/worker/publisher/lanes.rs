@@ -1,0 +1,39 @@
+//! Claiming lanes: once where one process owns the store, again and again where nodes share it.
+
+use super::{Outbox, Outside};
+use crate::ports::{Fault, OutboxKind, Sharing};
+use crate::worker::input::News;
+
+/// Runs until the worker is dismissed or told to end.
+pub(super) async fn run(outside: Outside, outbox: Outbox) {
+    let mut lanes = Vec::new();
+    while !outside.is_over() && !outbox.ending.is_cancelled() {
+        if outside.lease.held().await.is_err() {
+            return;
+        }
+        match outside.store.claim_lanes(outside.incarnation).await {
+            Ok(claimed) => {
+                let changed = claimed != lanes;
+                lanes = claimed;
+                if changed {
+                    tracing::debug!(lanes = lanes.len(), "lanes of the outbox are this node's");
+                    OutboxKind::ALL.into_iter().for_each(|kind| outbox.wake(kind));
+                }
+                if outside.sharing == Sharing::Exclusive {
+                    return;
+                }
+            }
+            Err(Fault::Fenced) => {
+                let _ = outside.news.send(News::Dismissed(Fault::Fenced));
+                return;
+            }
+            Err(fault) => tracing::debug!(%fault, "the outbox does not answer; its lanes are claimed later"),
+        }
+        let next_look = outside.clock.now() + outside.bounds.look_every;
+        tokio::select! {
+            biased;
+            () = outbox.ending.cancelled() => {}
+            () = outside.clock.sleep_until(next_look) => {}
+        }
+    }
+}
