@@ -3,6 +3,7 @@
 pub(crate) mod compensation;
 pub(crate) mod control;
 pub(crate) mod control_order;
+pub(crate) mod intake;
 pub(crate) mod journal;
 pub(crate) mod mail;
 pub(crate) mod outbox;

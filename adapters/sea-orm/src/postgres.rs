@@ -4,7 +4,8 @@
 //! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
-//!   releasing; `mail`: posting; `outbox`: messages to publish; `controls`: what people set for everybody.
+//!   releasing; `mail`: posting; `outbox`: messages to publish; `controls`: what people set for everybody;
+//!   `intake`: messages that became no saga.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
@@ -12,6 +13,7 @@
 
 mod batch;
 mod controls;
+mod intake;
 mod mail;
 mod nodes;
 mod open;

@@ -1,6 +1,7 @@
 //! The read side: what is committed, through entities, the same on every backend.
 
 mod controls;
+mod intake;
 mod nodes;
 mod outbox;
 

@@ -5,12 +5,14 @@
 //! * `writer`: the one task that writes. It owns the transactions: their ROLLBACK, their retries, their fate
 //!   when the caller goes away.
 //! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming; `nodes`:
-//!   beating, dismissing, releasing; `mail`: posting and consuming; `outbox`: messages to publish.
+//!   beating, dismissing, releasing; `mail`: posting and consuming; `outbox`: messages to publish;
+//!   `intake`: messages that became no saga.
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
 mod controls;
 mod faults;
+mod intake;
 mod lock;
 mod mail;
 mod nodes;

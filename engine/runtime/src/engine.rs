@@ -4,6 +4,7 @@ mod builder;
 mod dry_run;
 mod errors;
 mod handle;
+mod intake;
 mod notify;
 mod orphans;
 mod outbox;
@@ -27,6 +28,7 @@ pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
 pub use handle::{Outcome, SagaHandle, Settled};
+pub use intake::{IntakeError, IntakeMessage, Kept};
 pub use notify::LogNotifier;
 pub use orphans::Stranded;
 pub use outbox::{OutboxTrouble, OutboxView};
@@ -36,8 +38,8 @@ pub use shares::LaneShares;
 use crate::authoring::{Payload, Saga, unstorable, unwritable};
 use crate::controls::{Board, ControlInForce};
 use crate::ports::{
-    Clock, DefinitionRef, Fault, Ids, KEY_BYTES_MAX, NodeStore, OutboxStore, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Store, WorkItemRow,
+    Clock, DefinitionRef, Fault, Ids, IntakeStore, KEY_BYTES_MAX, NodeStore, OutboxStore, SagaMail,
+    SagaQuery, SagaRow, SagaStore, Store, WorkItemRow,
 };
 use crate::view::{Deferral, SagaView};
 use crate::worker::{
@@ -60,6 +62,7 @@ struct Inner {
     board: Arc<Board>,
     outbox: Arc<dyn OutboxStore>,
     publishing: Outbox,
+    intake: Arc<dyn IntakeStore>,
     ids: Arc<dyn Ids>,
     limits: Limits,
     incarnation: Incarnation,
@@ -398,6 +401,7 @@ impl Engine {
     pub(crate) fn put_together(
         parts: Parts,
         query: Arc<dyn SagaQuery>,
+        intake: Arc<dyn IntakeStore>,
         look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
@@ -412,6 +416,7 @@ impl Engine {
             board,
             outbox,
             publishing,
+            intake,
             ids,
             limits,
             incarnation,
@@ -425,6 +430,10 @@ impl Engine {
             parts: Mutex::new(parts),
             publishers: Mutex::new(publishers),
         }))
+    }
+
+    pub(crate) fn intake_store(&self) -> &dyn IntakeStore {
+        &*self.0.intake
     }
 
     pub(crate) fn mail(&self) -> &dyn SagaMail {

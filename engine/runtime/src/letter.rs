@@ -212,13 +212,20 @@ pub(crate) fn unspell(text: &str) -> Result<Answer, String> {
 
 /// The key of a reply: the same news of the same attempt is posted once.
 pub(crate) fn reply_key(replied: &Replied) -> Arc<str> {
+    let attempt = replied.attempt.map_or_else(|| "-".to_owned(), |attempt| attempt.to_string());
+    format!("reply/{}/{attempt}/{}", replied.request, outcome_digest(replied)).into()
+}
+
+/// The same for news that no saga takes: by request and outcome, whichever attempt brought it.
+pub(crate) fn news_key(replied: &Replied) -> String {
+    format!("{}/{}", replied.request, outcome_digest(replied))
+}
+
+fn outcome_digest(replied: &Replied) -> String {
     use sha2::{Digest as _, Sha256};
     let outcome =
         serde_json::to_string(&replied.answer).expect("a reply has string keys only, so it encodes");
-    let digest: String =
-        Sha256::digest(outcome.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect();
-    let attempt = replied.attempt.map_or_else(|| "-".to_owned(), |attempt| attempt.to_string());
-    format!("reply/{}/{attempt}/{digest}", replied.request).into()
+    Sha256::digest(outcome.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]

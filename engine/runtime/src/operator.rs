@@ -41,6 +41,7 @@
 mod by;
 mod controls;
 mod find;
+mod intake;
 mod post;
 mod risky;
 mod saga;
@@ -48,6 +49,7 @@ mod saga;
 pub use by::By;
 pub use controls::{OperatedDependency, OperatedNode, OperatedWorkflow};
 pub use find::{DeskEntry, DeskFilter};
+pub use intake::OperatedIntake;
 pub use risky::Risky;
 pub use saga::{Asking, CompensationDemand, Inspected, OperatedSaga};
 

@@ -3,7 +3,9 @@
 mod clock;
 mod content;
 mod control;
+mod forward;
 mod ids;
+mod intake;
 mod mail;
 mod nodes;
 mod notifier;
@@ -18,7 +20,13 @@ pub use content::KEY_BYTES_MAX;
 pub use control::{
     CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
 };
+pub use forward::{Access, Forward};
 pub use ids::{Ids, RandomIds};
+pub use intake::{
+    Closing, Disposition, Filed, INTAKE_NAME_BYTES_MAX, INTAKE_OPEN_MAX, INTAKE_PAGE_MAX,
+    INTAKE_RAW_BYTES_MAX, INTAKE_WORDS_BYTES_MAX, IntakeClosing, IntakeFilter, IntakePut, IntakeReason,
+    IntakeRow, IntakeStore, RawMessage,
+};
 pub use mail::{
     ConsumedMail, MAIL_BODY_BYTES_MAX, MAIL_KEY_BYTES_MAX, MAIL_OPEN_MAX, Mail, MailKind, Posted, SagaMail,
     StoredMail,

@@ -363,7 +363,7 @@ pub(super) fn holders() -> &'static str {
 }
 
 /// By name: with `*`, a statement prepared before a later schema would fail after it.
-fn columns<C: Iterable + IdenStatic>() -> String {
+pub(super) fn columns<C: Iterable + IdenStatic>() -> String {
     let names: Vec<&str> = C::iter().map(|column| column.as_str()).collect();
     names.join(", ")
 }

@@ -10,16 +10,19 @@ use amends::ports::{
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
+use sea_orm::sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::lock::LockFile;
 use super::mail::Post;
 use super::owners::{Join, Leave, SetAside};
-use super::writer::{Answer, Request, Writer};
+use super::writer::{Answer, Asked, Request, Writer};
 use super::{Faults, SqliteSettings, open};
+use crate::failure::Failure;
 use crate::prepared::Verdicts;
 use crate::query::SqlReader;
 use crate::stats::Counters;
+use crate::unit::Unit;
 
 /// Requests that may wait for the writer before their senders do.
 const REQUESTS_WAITING: usize = 256;
@@ -113,6 +116,18 @@ impl SqliteStore {
     /// Makes the real connection fail, for tests.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// Runs a unit in one transaction of the writer.
+    pub(super) async fn transact<U>(&self, unit: U) -> Result<U::Done, Failure>
+    where
+        U: Unit<SqliteConnection> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let closed = || Failure::Fault(Fault::Unavailable("the store was closed".to_owned()));
+        let errand = Box::new(Asked { unit, answer });
+        self.writer.send(Request::Unit(errand)).await.map_err(|_| closed())?;
+        answered.await.map_err(|_| closed())?
     }
 
     pub(super) async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Result<T, Fault> {

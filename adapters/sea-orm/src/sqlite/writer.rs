@@ -43,6 +43,27 @@ const MOVED_AT_ONCE: u32 = 500;
 /// An answer to a caller, who may have gone away.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, Fault>>;
 
+/// A unit on its way to the writer, with the way of its answer.
+#[async_trait]
+pub(super) trait Errand: Send {
+    /// Runs it in one transaction, and answers.
+    async fn serve(self: Box<Self>, writer: &mut Writer);
+}
+
+/// A unit whose failure its caller judges.
+pub(super) struct Asked<U: Unit<SqliteConnection>> {
+    pub(super) unit: U,
+    pub(super) answer: oneshot::Sender<Result<U::Done, Failure>>,
+}
+
+#[async_trait]
+impl<U: Unit<SqliteConnection> + Send> Errand for Asked<U> {
+    async fn serve(self: Box<Self>, writer: &mut Writer) {
+        let Self { unit, answer } = *self;
+        answer.send(writer.transact(&unit).await).ok();
+    }
+}
+
 /// What the writer is asked to do.
 pub(super) enum Request {
     Commit { incarnation: Incarnation, batch: Vec<Prepared>, answer: Answer<Vec<(usize, Verdict)>> },
@@ -59,6 +80,7 @@ pub(super) enum Request {
     RemovePublished { remove: RemovePublished, answer: Answer<u32> },
     NoteRefusal { note: NoteRefusal, answer: Answer<u32> },
     Order { give: Give, answer: Answer<Ordered> },
+    Unit(Box<dyn Errand>),
     Close { answer: Answer<()> },
 }
 
@@ -145,6 +167,7 @@ impl Writer {
             Request::Order { give, answer } => {
                 answer.send(self.one(&give).await).ok();
             }
+            Request::Unit(errand) => errand.serve(self).await,
             Request::Close { answer } => return Some(answer),
         }
         None

@@ -11,8 +11,9 @@ use super::{Engine, LaneShares, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::controls::Board;
 use crate::ports::{
-    Clock, ControlStore, Fault, Ids, MAIL_OPEN_MAX, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore,
-    Publisher, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
+    Clock, ControlStore, Fault, INTAKE_OPEN_MAX, Ids, IntakeStore, MAIL_OPEN_MAX, NodeStore, Notifier,
+    Notifying, OutboxKind, OutboxStore, Publisher, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow,
+    SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
 use crate::worker::{self, Audience, Definitions, Publishers};
@@ -50,6 +51,9 @@ pub struct Limits {
     pub mail_open_max: u32,
     /// How long what runs is awaited when the node is drained from elsewhere, before it leaves. Default 30 s.
     pub drain_within: Duration,
+    /// The most messages of one source that became no saga and wait for a person: whoever brings more is told to stop.
+    /// Default 10 000.
+    pub intake_open_max: u32,
     /// How long whoever asks something of a saga waits for the answer. What was asked stays, and is answered
     /// later under the same operation id. Default 30 s.
     pub answer_within: Duration,
@@ -75,6 +79,7 @@ impl Default for Limits {
             lease: Duration::from_secs(10),
             mail_open_max: MAIL_OPEN_MAX,
             drain_within: Duration::from_secs(30),
+            intake_open_max: INTAKE_OPEN_MAX,
             answer_within: Duration::from_secs(30),
             publishing_max: 64,
             publish_within: Duration::from_secs(10),
@@ -93,6 +98,7 @@ pub struct EngineBuilder {
     outbox: Arc<dyn OutboxStore>,
     publishers: Publishers,
     audience: Audience,
+    intake: Arc<dyn IntakeStore>,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
@@ -109,9 +115,10 @@ impl EngineBuilder {
             query: store.clone(),
             mail: store.clone(),
             controls: store.clone(),
-            outbox: store,
+            outbox: store.clone(),
             publishers: Publishers::default(),
             audience: Audience::default(),
+            intake: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -198,7 +205,7 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, nodes, query, mail, controls, outbox, policies, workflows, .. } = self;
+        let Self { store, nodes, query, mail, controls, outbox, intake, policies, workflows, .. } = self;
         let Self { node_name, limits, clock, ids, .. } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         let Publishing { publishers, audience } = publishing(self.publishers, self.audience, &definitions)?;
@@ -218,6 +225,7 @@ impl EngineBuilder {
             lease: limits.lease.max(LEASE_MIN),
             mail_open_max: limits.mail_open_max.max(1),
             publishing_max: limits.publishing_max.max(1),
+            intake_open_max: limits.intake_open_max.max(1),
             ..limits
         };
         let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
@@ -239,7 +247,7 @@ impl EngineBuilder {
             ids,
         };
         let worker = worker::spawn(parts.clone());
-        Ok(Engine::put_together(parts, query, look_every, worker))
+        Ok(Engine::put_together(parts, query, intake, look_every, worker))
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use amends_core::admission::Refused;
 use amends_core::event::Omitted;
 use amends_core::{Rejected, SagaId, Timestamp};
+use uuid::Uuid;
 
-use crate::ports::{Fault, SagaRow};
+use crate::ports::{Fault, IntakeClosing, SagaRow};
 use crate::visible::visible;
 
 /// The engine cannot start.
@@ -127,6 +128,15 @@ pub enum OperateError {
     /// The saga ended long ago, and was purged.
     #[error("failed to find the saga: it ended long ago and was purged")]
     Purged,
+    /// There is no such message in intake.
+    #[error("failed to find the message: none in intake has the id {0}")]
+    NoSuchMessage(Uuid),
+    /// Another decision closed the message before; it stands.
+    #[error(
+        "failed to close the message: {} closed it before, as {}, under the operation id `{}`",
+        visible(&.0.actor), .0.disposition.spell(), visible(&.0.operation)
+    )]
+    ClosedBefore(Box<IntakeClosing>),
     /// The saga has as much undecided mail as it may have. Ask again later under the same operation id.
     #[error("failed to ask: {open} questions to this saga wait to be decided already; ask again later")]
     Full {

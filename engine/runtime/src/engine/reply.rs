@@ -4,10 +4,10 @@ use amends_core::event::Recorded;
 use amends_core::machine::Attempted;
 use amends_core::{RequestId, SagaId};
 
-use super::Engine;
+use super::{Engine, IntakeError, IntakeMessage};
 use crate::authoring::storable;
-use crate::letter::{Replied, reply_key};
-use crate::ports::{Fault, Mail, MailKind, Posted};
+use crate::letter::{Replied, news_key, reply_key};
+use crate::ports::{Fault, IntakeReason, Mail, MailKind, Posted};
 use crate::worker::Request;
 
 /// What became of a reply.
@@ -17,18 +17,18 @@ pub enum Reply {
     Taken,
     /// The same reply was taken before.
     TakenBefore,
+    /// There is no saga for it any more, or none yet after a long wait: it is in intake, where a person looks at it.
+    Kept,
 }
 
 /// A reply was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// There is no such saga.
+    /// There is no such saga. It may be about to be: keep the reply for a bounded time and reply again, the last time
+    /// with [`Engine::reply_or_keep`].
     #[error("failed to find the saga: there is none with this id")]
     Unknown,
-    /// The saga ended long ago and was purged: a person has to look at the reply.
-    #[error("failed to find the saga: it ended long ago and was purged")]
-    Purged,
     /// The saga has as much undecided mail as it may have. Reply again later.
     #[error(
         "failed to take the reply: {open} mails to this saga wait to be decided already; reply again later"
@@ -40,6 +40,9 @@ pub enum ReplyError {
     /// The reply cannot be kept.
     #[error("failed to keep the reply: {0}")]
     Unstorable(String),
+    /// No saga takes it, and intake does not either.
+    #[error(transparent)]
+    Intake(#[from] IntakeError),
     /// The store does not answer. Reply again.
     #[error(transparent)]
     Store(#[from] Fault),
@@ -54,7 +57,8 @@ impl Engine {
     /// # Guarantees
     /// The reply is durable when this returns. The same reply to the same attempt is taken once. It is recorded
     /// whatever it says: it settles its transmission, or is kept as a duplicate, or opens a discrepancy that a query or
-    /// a person decides. A result that is too large, or is not the step's output, is recorded as applied with a marker.
+    /// a person decides. One for a saga that was purged goes to intake, once for each request id and outcome.
+    /// A result that is too large, or is not the step's output, is recorded as applied with a marker.
     ///
     /// # Not guaranteed
     /// That the request id belongs to the saga: a reply to no action of it is kept with that answer, and changes
@@ -71,29 +75,104 @@ impl Engine {
         from: &str,
     ) -> Result<Reply, ReplyError> {
         let replied = Replied { request, attempt, answer: bounded(answer) };
+        match self.post_reply(saga, &replied, from).await {
+            Ok(Addressed::Saga(reply)) => Ok(reply),
+            Ok(Addressed::Nobody) => Err(ReplyError::Unknown),
+            Ok(Addressed::Purged) => self.keep(saga, &replied, from, LATE_NEWS).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`Engine::reply`], and a reply to a saga that does not exist goes to intake: for adapters that have kept it
+    /// for as long as a start may take.
+    ///
+    /// # Errors
+    /// See [`ReplyError`]; never [`ReplyError::Unknown`].
+    pub async fn reply_or_keep(
+        &self,
+        saga: SagaId,
+        request: RequestId,
+        attempt: Option<u32>,
+        answer: Attempted,
+        from: &str,
+    ) -> Result<Reply, ReplyError> {
+        let replied = Replied { request, attempt, answer: bounded(answer) };
+        match self.post_reply(saga, &replied, from).await? {
+            Addressed::Saga(reply) => Ok(reply),
+            Addressed::Nobody => self.keep(saga, &replied, from, UNKNOWN_SAGA).await,
+            Addressed::Purged => self.keep(saga, &replied, from, LATE_NEWS).await,
+        }
+    }
+
+    async fn post_reply(&self, saga: SagaId, replied: &Replied, from: &str) -> Result<Addressed, ReplyError> {
         let now = self.now();
         let mail = Mail {
             id: self.next_id(now),
             saga,
             kind: MailKind::Reply,
-            key: reply_key(&replied),
+            key: reply_key(replied),
             actor: from.into(),
             posted_at: now,
-            body: serde_json::to_string(&replied).expect("a reply has string keys only, so it encodes"),
+            body: spelled(replied),
         };
-        let posted = self.post(&mail, now + self.limits().answer_within).await?;
-        let taken = match posted {
-            Posted::Accepted => Reply::Taken,
-            Posted::Known(_) => return Ok(Reply::TakenBefore),
-            Posted::NoSuchSaga => return Err(ReplyError::Unknown),
-            Posted::Purged => return Err(ReplyError::Purged),
+        match self.post(&mail, now + self.limits().answer_within).await? {
+            Posted::Accepted => {}
+            Posted::Known(_) => return Ok(Addressed::Saga(Reply::TakenBefore)),
+            Posted::NoSuchSaga => return Ok(Addressed::Nobody),
+            Posted::Purged => return Ok(Addressed::Purged),
             Posted::Full { open } => return Err(ReplyError::Full { open }),
             Posted::Unstorable { reason } => return Err(ReplyError::Unstorable(reason)),
-        };
+        }
         // A hint: if nobody hears it, the next look for mail finds the reply.
         self.ask(Request::Posted { saga, mail: mail.id, told: None }).await;
-        Ok(taken)
+        Ok(Addressed::Saga(Reply::Taken))
     }
+
+    /// Keeps news that no saga takes, by request id and outcome.
+    async fn keep(
+        &self,
+        saga: SagaId,
+        replied: &Replied,
+        from: &str,
+        code: &str,
+    ) -> Result<Reply, ReplyError> {
+        let of = match code {
+            LATE_NEWS => "which ended long ago and was purged",
+            _ => "which does not exist",
+        };
+        let words = format!("a reply to the saga {saga}, {of}; {from} brought it");
+        let message = IntakeMessage {
+            source: REPLIES.to_owned(),
+            dedupe: news_key(replied),
+            position: None,
+            event_id: None,
+            saga: Some(saga),
+            reason: IntakeReason { code: code.to_owned(), words },
+            raw: spelled(replied).into_bytes(),
+        };
+        self.intake(message).await?;
+        Ok(Reply::Kept)
+    }
+}
+
+/// Whose a reply is.
+enum Addressed {
+    Saga(Reply),
+    Nobody,
+    Purged,
+}
+
+/// The source of replies in intake.
+const REPLIES: &str = "replies";
+
+/// The code of news for a saga that was purged: the views show it on the discrepancy desk.
+const LATE_NEWS: &str = "late-news";
+
+/// The code of news for a saga that does not exist.
+const UNKNOWN_SAGA: &str = "unknown-saga";
+
+fn spelled(replied: &Replied) -> String {
+    serde_json::to_string(replied).expect("a reply has string keys only, so it encodes")
 }
 
 /// A result that is too large becomes its marker before it is posted.

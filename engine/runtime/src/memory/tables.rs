@@ -9,6 +9,7 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
 use super::control::Controls;
+use super::intake::Intake;
 use super::mail::Mailbox;
 use super::nodes::Worker;
 use super::outbox::Outbox;
@@ -43,6 +44,7 @@ pub(super) struct Tables {
     mailbox: Mailbox,
     pub(super) outbox: Outbox,
     pub(super) controls: Controls,
+    pub(super) intake: Intake,
     pub(super) stats: WriteStats,
 }
 

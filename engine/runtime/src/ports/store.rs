@@ -7,6 +7,7 @@ use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use async_trait::async_trait;
 
 use super::control::ControlStore;
+use super::intake::IntakeStore;
 use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
 use super::outbox::{OutboxRow, OutboxStore};
@@ -195,6 +196,9 @@ pub trait SagaQuery: Send + Sync + 'static {
 }
 
 /// Everything that an engine asks of one store.
-pub trait Store: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore {}
+pub trait Store:
+    SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore + IntakeStore
+{
+}
 
-impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore> Store for S {}
+impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore + IntakeStore> Store for S {}

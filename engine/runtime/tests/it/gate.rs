@@ -8,10 +8,10 @@ use std::time::Duration;
 use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
-    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
-    WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, Loaded, Mail,
+    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
+    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
+    StoredOrder, Verdict, WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -122,6 +122,13 @@ impl SagaStore for GatedStore {
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.inner.leave(incarnation, now).await
+    }
+}
+
+/// Of the ports that it does not change, nothing is written out.
+impl Forward for GatedStore {
+    fn behind(&self) -> &dyn Store {
+        &self.inner
     }
 }
 

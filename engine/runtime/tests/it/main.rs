@@ -11,6 +11,7 @@ mod commands;
 mod controls;
 mod expected;
 mod happy;
+mod intake;
 mod log;
 mod mail;
 mod operators;

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail,
-    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
-    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
-    StoredOrder, Verdict, WorkItemRow,
+    Access, Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault,
+    Forward, Loaded, Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
+    OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store,
+    StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -111,6 +111,17 @@ impl SagaStore for Wire {
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.send("leave").await?.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl Forward for Wire {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn on_the_way(&self, call: &'static str, _access: Access) -> Result<(), Fault> {
+        self.send(call).await.map(drop)
     }
 }
 

@@ -33,6 +33,7 @@ pub mod control;
 pub mod desk;
 pub mod faults;
 pub mod fencing;
+pub mod intake;
 pub mod lanes;
 pub mod limits;
 pub mod mail;
@@ -207,6 +208,17 @@ macro_rules! store_conformance {
                 a_control_that_no_store_takes_is_refused,
                 controls_and_their_orders_outlive_the_process,
             }
+            intake::{
+                a_message_reads_back_as_it_was_put,
+                the_same_message_again_is_counted_and_adds_nothing,
+                a_put_that_is_repeated_is_counted_once,
+                racing_puts_of_one_message_keep_one_row,
+                a_full_source_takes_no_more_until_some_is_closed,
+                open_messages_are_listed_in_pages_the_oldest_first,
+                a_message_is_closed_once,
+                who_closes_at_once_closes_once,
+                messages_that_no_store_takes_are_refused,
+            }
             limits::{
                 nul_is_refused_wherever_it_stands,
                 one_unstorable_commit_among_255_stands_alone,
@@ -263,6 +275,7 @@ macro_rules! store_conformance_under_faults {
                 a_lost_answer_is_found_by_resubmitting,
                 a_lost_answer_of_starts_is_found_by_resubmitting,
                 a_lost_answer_of_a_post_is_found_by_posting_again,
+                a_lost_answer_of_a_put_is_found_by_putting_again,
                 a_refusing_database_is_unavailable_until_it_heals,
                 an_occupied_database_is_unavailable_within_bounds,
                 a_reader_does_not_wait_for_who_occupies,

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
-    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
-    WorkItemRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, Loaded,
+    Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
+    StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -181,6 +181,18 @@ impl SagaStore for WatchedStore {
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.alive().await;
         self.inner.leave(incarnation, now).await
+    }
+}
+
+#[async_trait]
+impl Forward for WatchedStore {
+    fn behind(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn on_the_way(&self, _call: &'static str, _access: Access) -> Result<(), Fault> {
+        self.alive().await;
+        Ok(())
     }
 }
 

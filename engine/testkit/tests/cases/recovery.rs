@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail,
-    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
-    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder,
-    SystemClock, Verdict, WorkItemRow,
+    Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward,
+    Loaded, Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore,
+    Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    StoredMail, StoredOrder, SystemClock, Verdict, WorkItemRow,
 };
 use amends::prelude::*;
 use amends::{Engine, Outcome};
@@ -77,6 +77,13 @@ impl SagaStore for Troubled {
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.inner.leave(incarnation, now).await
+    }
+}
+
+/// Of the ports that it does not change, nothing is written out.
+impl Forward for Troubled {
+    fn behind(&self) -> &dyn Store {
+        &self.inner
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, ItemChange, Loaded, Mail,
-    NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
-    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder,
-    Verdict, WorkItemRow,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, ItemChange,
+    Loaded, Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore,
+    Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Failure, Setup, Simulation};
@@ -125,6 +125,13 @@ impl SagaStore for BrokenStore {
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.inner.leave(incarnation, now).await
+    }
+}
+
+/// Of the ports that it does not change, nothing is written out.
+impl Forward for BrokenStore {
+    fn behind(&self) -> &dyn Store {
+        &self.inner
     }
 }
 

@@ -77,21 +77,30 @@ CREATE INDEX work_item_alike ON work_item (desk, fingerprint, since);
 
 -- Messages that became no saga, or belong to none.
 CREATE TABLE intake (
-  id          uuid     NOT NULL PRIMARY KEY,
-  first_seen  bigint   NOT NULL,
-  last_seen   bigint   NOT NULL,
-  seen        bigint   NOT NULL DEFAULT 1,
-  closed_at   bigint,
-  source      text     NOT NULL,
-  dedupe      text     NOT NULL,                           -- event id, position, or request id and outcome
-  position    text,
-  event_id    text,
-  reason      text     NOT NULL,
-  raw         bytea    NOT NULL,
-  disposition text,
-  UNIQUE (source, dedupe)
+  id               uuid    NOT NULL PRIMARY KEY,
+  saga_id          uuid,                                  -- of which it speaks; it need not exist
+  first_seen       bigint  NOT NULL,
+  last_seen        bigint  NOT NULL,
+  seen             bigint  NOT NULL DEFAULT 1,
+  raw_size         bigint  NOT NULL,                      -- of the message; `raw` may be its beginning only
+  source           text    NOT NULL,
+  dedupe           text    NOT NULL,                      -- event id, position, or request id and outcome
+  position         text,
+  event_id         text,
+  code             text    NOT NULL,
+  reason           text    NOT NULL,
+  raw              bytea   NOT NULL,
+  raw_digest       bytea,                                 -- SHA-256 of the whole, where it is not kept whole
+  closed_at        bigint,
+  disposition      text,
+  closed_by        text,
+  closed_because   text,
+  closed_operation text,
+  UNIQUE (source, dedupe),
+  CHECK ((closed_at IS NULL) = (disposition IS NULL))
 );
-CREATE INDEX intake_open ON intake (first_seen) WHERE closed_at IS NULL;
+CREATE INDEX intake_open ON intake (id) WHERE closed_at IS NULL;
+CREATE INDEX intake_open_of ON intake (source, id) WHERE closed_at IS NULL;
 
 -- Messages to a saga from outside its owner, consumed in the owner's commit.
 CREATE TABLE mail (

@@ -144,6 +144,7 @@ FROM (
   SELECT s.set_aside_at, 'set aside', s.workflow, s.key, s.id, '', s.set_aside, NULL, NULL, NULL, NULL, NULL
   FROM saga s WHERE s.set_aside_at IS NOT NULL
   UNION ALL
-  SELECT i.first_seen, 'intake', i.source, i.dedupe, NULL, '', i.reason, NULL, i.seen, NULL, NULL, NULL
+  SELECT i.first_seen, CASE i.code WHEN 'late-news' THEN 'discrepancy' ELSE 'intake' END, i.source, i.dedupe,
+    i.saga_id, '', i.reason, NULL, i.seen, NULL, i.code, NULL
   FROM intake i WHERE i.closed_at IS NULL
 ) waiting ORDER BY 1;

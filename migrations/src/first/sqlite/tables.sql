@@ -78,21 +78,30 @@ CREATE INDEX work_item_alike ON work_item (desk, fingerprint, since);
 
 -- Messages that became no saga, or belong to none.
 CREATE TABLE intake (
-  id          BLOB    NOT NULL PRIMARY KEY,
-  first_seen  INTEGER NOT NULL,
-  last_seen   INTEGER NOT NULL,
-  seen        INTEGER NOT NULL DEFAULT 1,
-  closed_at   INTEGER,
-  source      TEXT    NOT NULL,
-  dedupe      TEXT    NOT NULL,                           -- event id, position, or request id and outcome
-  position    TEXT,
-  event_id    TEXT,
-  reason      TEXT    NOT NULL,
-  raw         BLOB    NOT NULL,
-  disposition TEXT,
-  UNIQUE (source, dedupe)
+  id               BLOB    NOT NULL PRIMARY KEY,
+  saga_id          BLOB,                                  -- of which it speaks; it need not exist
+  first_seen       INTEGER NOT NULL,
+  last_seen        INTEGER NOT NULL,
+  seen             INTEGER NOT NULL DEFAULT 1,
+  raw_size         INTEGER NOT NULL,                      -- of the message; `raw` may be its beginning only
+  source           TEXT    NOT NULL,
+  dedupe           TEXT    NOT NULL,                      -- event id, position, or request id and outcome
+  position         TEXT,
+  event_id         TEXT,
+  code             TEXT    NOT NULL,
+  reason           TEXT    NOT NULL,
+  raw              BLOB    NOT NULL,
+  raw_digest       BLOB,                                  -- SHA-256 of the whole, where it is not kept whole
+  closed_at        INTEGER,
+  disposition      TEXT,
+  closed_by        TEXT,
+  closed_because   TEXT,
+  closed_operation TEXT,
+  UNIQUE (source, dedupe),
+  CHECK ((closed_at IS NULL) = (disposition IS NULL))
 ) STRICT;
-CREATE INDEX intake_open ON intake (first_seen) WHERE closed_at IS NULL;
+CREATE INDEX intake_open ON intake (id) WHERE closed_at IS NULL;
+CREATE INDEX intake_open_of ON intake (source, id) WHERE closed_at IS NULL;
 
 -- Messages to a saga from outside its owner, consumed in the owner's commit.
 CREATE TABLE mail (

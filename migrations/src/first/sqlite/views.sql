@@ -151,6 +151,9 @@ FROM (
     '', s.set_aside, NULL, NULL, NULL, NULL, NULL
   FROM saga s WHERE s.set_aside_at IS NOT NULL
   UNION ALL
-  SELECT i.first_seen, 'intake', i.source, i.dedupe, NULL, '', i.reason, NULL, i.seen, NULL, NULL, NULL
+  SELECT i.first_seen, CASE i.code WHEN 'late-news' THEN 'discrepancy' ELSE 'intake' END, i.source, i.dedupe,
+    lower(substr(hex(i.saga_id), 1, 8) || '-' || substr(hex(i.saga_id), 9, 4) || '-' || substr(hex(i.saga_id), 13, 4)
+      || '-' || substr(hex(i.saga_id), 17, 4) || '-' || substr(hex(i.saga_id), 21)),
+    '', i.reason, NULL, i.seen, NULL, i.code, NULL
   FROM intake i WHERE i.closed_at IS NULL
 ) ORDER BY 1;

@@ -3,13 +3,14 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 use amends::ports::{
-    Claim, Commit, ConsumedMail, Fault, Posted, SagaMail as _, SagaQuery as _, SagaStore as _, Verdict,
+    Claim, Commit, ConsumedMail, Fault, Filed, INTAKE_OPEN_MAX, IntakeStore as _, Posted, SagaMail as _,
+    SagaQuery as _, SagaStore as _, Verdict,
 };
 
 use super::FaultyStoreFactory;
 use super::rows::{
-    ME, OTHER, T0, accept, claim, everything, join, mail, post, read, release, saga, start, step,
-    step_with_everything,
+    ME, OTHER, T0, accept, claim, everything, join, keep, mail, post, read, release, saga, start, step,
+    step_with_everything, unfiled,
 };
 
 fn assert_unavailable<T: std::fmt::Debug>(answer: Result<T, Fault>) {
@@ -165,4 +166,13 @@ pub async fn a_takeover_behind_the_stores_back_fences(factory: impl FaultyStoreF
     let answer = store.claim(&Claim { only: Some(saga(1)), ..claim(1) }).await;
     assert!(matches!(answer, Err(Fault::Fenced)), "{answer:?}");
     assert_eq!(everything(&store).await, before);
+}
+
+pub async fn a_lost_answer_of_a_put_is_found_by_putting_again(factory: impl FaultyStoreFactory) {
+    let store = factory.open().await;
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.put_intake(&unfiled(1), INTAKE_OPEN_MAX).await);
+    assert_eq!(keep(&store, &unfiled(1)).await, Filed::New);
+    let row = store.read_intake(unfiled(1).id).await.expect("it reads").expect("it is there");
+    assert_eq!(row.seen, 1);
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use amends::ports::{
     CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow,
-    DefinitionRef, ItemChange, JournalRow, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore,
-    OutboxKind, OutboxRow, OutboxStanding, OutboxStore, Posted, Release, SagaChange, SagaFilter, SagaMail,
-    SagaQuery, SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, message_id,
+    DefinitionRef, Filed, INTAKE_OPEN_MAX, IntakePut, IntakeReason, IntakeStore, ItemChange, JournalRow,
+    Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, OutboxKind, OutboxRow, OutboxStanding,
+    OutboxStore, Posted, RawMessage, Release, SagaChange, SagaFilter, SagaMail, SagaQuery, SagaStore,
+    Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, message_id,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use uuid::Uuid;
@@ -181,6 +182,25 @@ pub(super) fn mail(n: u32, m: u32) -> Mail {
         posted_at: Timestamp(T0.0 + i64::from(m)),
         body: format!("{{\"ask\":{m}}}"),
     }
+}
+
+/// Message `n` of intake, under the dedupe `evt-n`; ids are in the order of `n`.
+pub(super) fn unfiled(n: u32) -> IntakePut {
+    IntakePut {
+        id: Uuid::from_u128((u128::from(n) << 64) | 0x7002),
+        source: Arc::from("orders"),
+        dedupe: Arc::from(format!("evt-{n}")),
+        position: None,
+        event_id: None,
+        saga: None,
+        reason: IntakeReason { code: "malformed".to_owned(), words: "at `.amount`: said twice".to_owned() },
+        raw: RawMessage::of(format!("{{\"order\":{n}}}").as_bytes()),
+        seen_at: Timestamp(T0.0 + i64::from(n)),
+    }
+}
+
+pub(super) async fn keep(store: &impl IntakeStore, put: &IntakePut) -> Filed {
+    store.put_intake(put, INTAKE_OPEN_MAX).await.expect("it puts")
 }
 
 pub(super) async fn post(store: &impl SagaMail, mail: &Mail) -> Posted {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Loaded, Mail, NodeStore,
-    Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted, SagaFilter,
-    SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, StoredOrder, Verdict,
-    WorkItemRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, Loaded,
+    Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
+    StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -81,6 +81,21 @@ impl SagaStore for FaultyStore {
         self.arrive(Some(incarnation), true).await?;
         self.inner.leave(incarnation, now).await?;
         self.ended(incarnation);
+        self.answer(())
+    }
+}
+
+#[async_trait]
+impl Forward for FaultyStore {
+    fn behind(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn on_the_way(&self, _call: &'static str, access: Access) -> Result<(), Fault> {
+        self.arrive(None, access == Access::Writes).await
+    }
+
+    fn on_the_way_back(&self, _call: &'static str, _access: Access) -> Result<(), Fault> {
         self.answer(())
     }
 }
