@@ -55,6 +55,7 @@ mod recovery;
 
 mod admission;
 mod announce;
+mod command;
 mod invoke;
 mod mail;
 mod publisher;

@@ -37,7 +37,13 @@ impl Engine {
     /// When the store does not answer.
     pub async fn outbox(&self) -> Result<OutboxView, Fault> {
         let standing = self.0.outbox.outbox(REFUSED_MAX).await?;
-        let troubles = self.0.publishing.troubles();
+        let mut troubles = self.0.publishing.troubles();
+        for OutboxCount { kind, oldest, .. } in &standing.counts {
+            if !self.0.publishing.publishes(*kind) {
+                let error = format!("nobody publishes {}s here", kind.word());
+                troubles.push(OutboxTrouble { kind: *kind, since: *oldest, error });
+            }
+        }
         Ok(OutboxView { counts: standing.counts, refused: standing.refused, troubles })
     }
 }

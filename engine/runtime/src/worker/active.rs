@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends_core::machine::Command;
-use amends_core::state::Stage;
 use amends_core::{ActionId, JournalEvent, SagaState, Timestamp};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::admission::Permit;
 use super::announce::Notice;
@@ -109,8 +109,8 @@ pub(super) struct Send {
 pub(super) enum By {
     /// By a call of the step's own code.
     Call(Prepared),
-    /// By a message, which stands in the outbox.
-    Message,
+    /// By a message of this id, which stands in the outbox.
+    Message(Uuid),
 }
 
 /// What is sent.
@@ -143,7 +143,9 @@ pub(super) enum UnderWay {
     Call(JoinHandle<()>),
     /// A reply, which is awaited by nobody in particular, until then.
     Message {
-        /// How long it was to be awaited.
+        /// Of the message.
+        id: Uuid,
+        /// How long it is awaited.
         timeout: Duration,
         /// From then on the outcome is unknown.
         until: Timestamp,
@@ -239,7 +241,8 @@ impl Active {
         let (plan, state) = (&self.definition.plan, &self.state);
         let awaited = |flight: &Flight| {
             let at = state.action(plan, &flight.action);
-            at.is_some_and(|at| at.stage == Stage::Running && flight.what == Sent::Attempt(at.attempts))
+            let running = at.and_then(|at| at.running.as_ref());
+            running.is_some_and(|running| flight.what == Sent::Attempt(running.attempt))
         };
         self.flights.extract_if(.., |flight| !flight.is_call() && !awaited(flight)).collect()
     }

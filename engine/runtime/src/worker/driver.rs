@@ -255,6 +255,7 @@ impl Driver {
                 self.landed(saga, &action, None, |what| what == Sent::Attempt(attempt));
                 self.tell(saga, Input::Engine(Command::Withdraw { action, attempt }));
             }
+            News::Acknowledged { saga, message } => self.acknowledged(saga, message),
             News::Committed(verdicts) => {
                 for (saga, verdict) in verdicts {
                     self.verdict(saga, verdict);

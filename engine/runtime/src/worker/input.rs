@@ -110,6 +110,8 @@ pub(super) enum News {
     Committed(Vec<(SagaId, Verdict)>),
     /// The store became unreachable, or reachable again.
     StoreReachable(bool),
+    /// The message of an attempt was acknowledged.
+    Acknowledged { saga: SagaId, message: Uuid },
     /// The store will not have this incarnation any more.
     Dismissed(Fault),
     /// Sagas were claimed, and unread mail was found. With `more`, other sagas are due.

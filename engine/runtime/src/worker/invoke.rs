@@ -59,8 +59,8 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
     let stop = CancellationToken::new();
     let input = match by {
         By::Call(input) => input,
-        By::Message => {
-            let under_way = UnderWay::Message { timeout, until: deadline };
+        By::Message(id) => {
+            let under_way = UnderWay::Message { id, timeout, until: deadline };
             active.flights.push(Flight { action, what, permit, stop, under_way });
             return;
         }

@@ -101,6 +101,7 @@ impl Outside {
 #[derive(Clone)]
 pub(crate) struct Outbox {
     wakers: [Arc<Notify>; 3],
+    publishes: [bool; 3],
     troubles: [Trouble; 3],
     ending: CancellationToken,
 }
@@ -109,6 +110,11 @@ impl Outbox {
     /// Messages of this kind were committed.
     pub(super) fn wake(&self, kind: OutboxKind) {
         self.wakers[kind as usize].notify_one();
+    }
+
+    /// Does this node publish messages of this kind?
+    pub(crate) fn publishes(&self, kind: OutboxKind) -> bool {
+        self.publishes[kind as usize]
     }
 
     /// What does not get through at present, from this node.
@@ -125,8 +131,12 @@ impl Outbox {
 
 /// Starts a loop for each kind that somebody publishes.
 pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<JoinHandle<()>>) {
-    let outbox =
-        Outbox { wakers: Default::default(), troubles: Default::default(), ending: CancellationToken::new() };
+    let outbox = Outbox {
+        wakers: Default::default(),
+        publishes: OutboxKind::ALL.map(|kind| publishers.publish(kind)),
+        troubles: Default::default(),
+        ending: CancellationToken::new(),
+    };
     let mut parts = Vec::new();
     for (kind, publisher) in OutboxKind::ALL.into_iter().zip(publishers.0) {
         let Some(publisher) = publisher else { continue };
@@ -238,6 +248,10 @@ impl Publishing {
                 tracing::debug!(saga = %place.saga, id = %message.id, kind = self.kind.word(), duplicate, "published");
                 self.pace.went_through(place);
                 self.acknowledged.push(place);
+                if self.kind == OutboxKind::Command {
+                    let acknowledged = News::Acknowledged { saga: place.saga, message: message.id };
+                    let _ = self.outside.news.send(acknowledged);
+                }
             }
             Err(PublishError::Refused(reason)) => {
                 tracing::warn!(

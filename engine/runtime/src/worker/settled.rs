@@ -138,7 +138,7 @@ impl Driver {
                 .for_each(|flight| flight.stop.cancel());
         }
         for send in sends {
-            if self.mode.draining.is_none() || matches!(send.by, By::Message) {
+            if self.mode.draining.is_none() || matches!(send.by, By::Message(_)) {
                 self.mode.flying += usize::from(matches!(send.by, By::Call(_)));
                 invoke::send(active, send, &self.wires);
                 continue;

@@ -17,6 +17,7 @@ use amends_core::{ActionId, JournalEvent, Json, Rejected, Timestamp};
 use super::active::{Active, By, Effects, Input, Send, Sent};
 use super::admission::{Admission, Kind, Request};
 use super::announce::{self, Notice};
+use super::command;
 use super::invoke::{attempt_timeout, forward_outcome};
 use super::mail::Question;
 use super::rows::DeskChange;
@@ -277,6 +278,13 @@ impl Decided {
             Sent::Attempt(attempt) => Ready::attempt(active, action, attempt, self.at),
             Sent::Query { .. } => Ready::query(active, action),
         };
+        if let Ok(Ready { message: Some(message), .. }) = &prepared
+            && !command::fits(&self.outbox, message)
+        {
+            active.again = true;
+            give_back(active, bench);
+            return false;
+        }
         let moved = match (prepared, what) {
             (Ok(Ready { input, expected, message }), Sent::Attempt(_)) => {
                 let begin = Command::Begin { action: action.clone(), input: input.shaped.clone(), expected };
@@ -312,14 +320,15 @@ impl Decided {
     fn post(&mut self, active: &Active, message: Outgoing) -> By {
         let number = u16::try_from(self.outbox.len()).expect("a saga has fewer actions than that");
         let headers: BTreeMap<&str, String> = message.headers.into_iter().collect();
+        let id = message_id(active.state.id, active.seq + 1, number);
         self.outbox.push(OutboxRow {
-            id: message_id(active.state.id, active.seq + 1, number),
+            id,
             kind: OutboxKind::Command,
             subject: message.subject,
             headers: serde_json::to_string(&headers).expect("texts are always JSON"),
             body: message.body,
         });
-        By::Message
+        By::Message(id)
     }
 
     fn keep_or_give_back(
@@ -391,6 +400,7 @@ impl Ready {
             trace: state.trace.clone(),
         };
         let message = active.definition.nodes[ix.0].command(&of, &input, forward)?;
+        let message = message.map(command::sendable).transpose()?;
         Ok(Self { input, expected: first, message })
     }
 }

@@ -3,17 +3,21 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use amends::core::event::Recorded;
+use amends::core::event::{FailureKind, Recorded};
 use amends::core::machine::Attempted;
 use amends::core::{ActionId, Json, Timestamp};
 use amends::engine::Reply;
 use amends::memory::MemoryStore;
-use amends::ports::{OutboxKind, OutboxMessage, OutboxStore as _, RandomIds, SystemClock};
+use amends::ports::{
+    OutboxKind, OutboxMessage, OutboxStore as _, PublishError, Published, Publisher, RandomIds, SystemClock,
+};
 use amends::prelude::*;
-use amends::{DependencyLimits, Engine, EngineBuilder, Outcome, Outgoing, SagaHandle, Transmission};
+use amends::{DependencyLimits, Engine, EngineBuilder, Limits, Outcome, Outgoing, SagaHandle, Transmission};
+use async_trait::async_trait;
 use expect_test::expect;
+use tokio::sync::Semaphore;
 
-use crate::workflow::pass;
+use crate::workflow::{failure, pass};
 
 /// A service behind a broker: only queries call it from here.
 #[derive(Clone)]
@@ -274,4 +278,123 @@ async fn a_command_keeps_its_permit_until_its_reply() {
     assert_eq!(outbox(&engine, &store).await.len(), 2);
     reply(&engine, &two, &charge(), 1, done()).await;
     two.outcome().await.unwrap();
+}
+
+/// A broker that acknowledges as many messages as it has permits for.
+struct Broker(Semaphore);
+
+#[async_trait]
+impl Publisher for Broker {
+    async fn publish(&self, _: &OutboxMessage) -> Result<Published, PublishError> {
+        self.0.acquire().await.expect("the permits are never taken away").forget();
+        Ok(Published::default())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_command_begins_with_its_acknowledgement() {
+    let (store, payments, broker) = (Arc::new(MemoryStore::new()), Charge::new(), Broker(Semaphore::new(0)));
+    payments.finds(Finding::Applied(9));
+    let (saga, broker) = (charging(&payments), Arc::new(broker));
+    let limits = Limits { publish_within: Duration::from_secs(60), ..Limits::default() };
+    let engine = process(1, &store, &saga).limits(limits).publisher(broker.clone()).start().await.unwrap();
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    pass(Duration::from_secs(20)).await;
+    broker.0.add_permits(1);
+    handle.outcome().await.unwrap();
+    expect![[r#"
+        +0.000s charging 1 started for k
+        +0.000s charge started (attempt 1)
+        +50.000s charge unknown (attempt 1, timeout): ask in 0.166s
+        +50.167s charge asked about (query 1)
+        +50.167s charge found applied (query 1)
+        +50.167s completed
+    "#]]
+    .assert_eq(&handle.view().await.unwrap().timeline());
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_nobody_publishes_are_named() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let engine = engine(&store, &saga).await;
+    engine.start(&saga, "k", 500).await.unwrap();
+    let view = engine.outbox().await.unwrap();
+    assert_eq!(view.troubles[0].error, "nobody publishes commands here");
+}
+
+/// Archives documents by message; safe to ask again.
+struct Archive;
+
+impl Step for Archive {
+    type Input = String;
+    type Output = u64;
+    type Refusal = Never;
+    type Settle = ByRepeating;
+
+    async fn run(&self, _: &StepContext, _: String) -> Result<u64, StepError<Never>> {
+        panic!("a command is never run")
+    }
+
+    fn command(&self, of: &Transmission, document: &String) -> Result<Option<Outgoing>, Problem> {
+        Ok(Some(message(of, document.repeat(900))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_command_is_unknown_after_its_own_timeout_whatever_else_happens() {
+    let store = Arc::new(MemoryStore::new());
+    let (s, document) = SagaBuilder::<String>::new("archive", 1);
+    let (archived, s) = s.pivot("charge", Archive, document);
+    let saga = s.finish(archived).unwrap();
+    let engine = Engine::builder(store.clone()).register(saga.clone()).start().await.unwrap();
+    let handle = engine.start(&saga, "k", "x".to_owned()).await.unwrap();
+    pass(Duration::from_secs(40)).await;
+    let messages = outbox(&engine, &store).await;
+    assert_eq!(messages.len(), 2, "the repeat is under way");
+    assert_ne!(messages[0].id, messages[1].id);
+    // Something that changes nothing has the saga looked at.
+    reply(&engine, &handle, &charge(), 1, Attempted::Unknown(failure(FailureKind::Unknown, "lost"))).await;
+    pass(Duration::from_secs(25)).await;
+    assert_eq!(outbox(&engine, &store).await.len(), 3, "the time of the repeat was over");
+    reply(&engine, &handle, &charge(), 3, done()).await;
+    assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_that_do_not_fit_into_one_transition_leave_with_the_next() {
+    let store = Arc::new(MemoryStore::new());
+    let (s, document) = SagaBuilder::<String>::new("archive", 1);
+    let (first, mut s) = s.pivot("first", Archive, document);
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        s.retriable(name, Archive, document.after(first));
+    }
+    let last = s.retriable("last", Archive, document.after(first));
+    let saga = s.finish(last).unwrap();
+    let engine = Engine::builder(store.clone()).register(saga.clone()).start().await.unwrap();
+    let handle = engine.start(&saga, "k", "x".repeat(1_000)).await.unwrap();
+    reply(&engine, &handle, &ActionId::forward("first"), 1, done()).await;
+    pass(Duration::from_millis(10)).await;
+    let messages = outbox(&engine, &store).await;
+    assert_eq!(messages.len(), 8);
+    let mut rows: Vec<u64> = messages.iter().map(|message| message.place.seq).collect();
+    rows.dedup();
+    assert_eq!(rows.len(), 4, "the first, and three for seven of 900 kB: {rows:?}");
+    for name in ["a", "b", "c", "d", "e", "f", "last"] {
+        reply(&engine, &handle, &ActionId::forward(name), 1, done()).await;
+    }
+    assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_no_outbox_takes_is_quarantined() {
+    let store = Arc::new(MemoryStore::new());
+    let (s, document) = SagaBuilder::<String>::new("archive", 1);
+    let (archived, s) = s.pivot("charge", Archive, document);
+    let saga = s.finish(archived).unwrap();
+    let engine = Engine::builder(store.clone()).register(saga.clone()).start().await.unwrap();
+    let handle = engine.start(&saga, "k", "x".repeat(5_000)).await.unwrap();
+    handle.settled().await.unwrap();
+    assert!(handle.view().await.unwrap().timeline().contains("charge (input): quarantined (input)"));
+    assert_eq!(outbox(&engine, &store).await, []);
 }
