@@ -1,5 +1,6 @@
 //! The engine: what starts sagas, finds them again, and shows what waits for whom.
 
+mod begun;
 mod builder;
 mod dry_run;
 mod errors;
@@ -22,6 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use begun::Begun;
 pub use builder::{EngineBuilder, Limits, Registrable};
 pub use dry_run::DryRunError;
 pub use errors::{
@@ -132,6 +134,27 @@ impl Engine {
         self.start_with(saga, key, input, StartOptions::default()).await
     }
 
+    /// Starts a saga or finds it, and tells which: for triggers, which count the two apart. See [`Engine::start`].
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub async fn start_or_find<I: Payload, O>(
+        &self,
+        saga: &Saga<I, O>,
+        key: impl AsRef<str>,
+        input: I,
+        options: StartOptions,
+    ) -> Result<Begun<O>, SagaStartError> {
+        let definition = self.registered(&saga.reference())?;
+        let input = Json::encode(&input).map_err(|error| SagaStartError::Input(unwritable(&error)))?;
+        self.begin(definition, key.as_ref(), input, options).await
+    }
+
+    /// Is this workflow registered here, in this version and shape?
+    pub fn knows<I, O>(&self, saga: &Saga<I, O>) -> bool {
+        self.registered(&saga.reference()).is_ok()
+    }
+
     /// Starts a saga and says more about where it comes from: see [`Engine::start`].
     ///
     /// # Errors
@@ -143,12 +166,7 @@ impl Engine {
         input: I,
         options: StartOptions,
     ) -> Result<SagaHandle<O>, SagaStartError> {
-        let plan = saga.plan();
-        let reference =
-            DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
-        let definition = self.registered(&reference)?;
-        let input = Json::encode(&input).map_err(|error| SagaStartError::Input(unwritable(&error)))?;
-        self.start_registered(definition, key.as_ref(), input, options).await
+        self.start_or_find(saga, key, input, options).await.map(Begun::into_saga)
     }
 
     /// Starts a saga from JSON: for loaders and triggers that have no Rust type at hand.
@@ -180,10 +198,20 @@ impl Engine {
         input: Json,
         options: StartOptions,
     ) -> Result<SagaHandle<O>, SagaStartError> {
+        self.begin(definition, key, input, options).await.map(Begun::into_saga)
+    }
+
+    async fn begin<O>(
+        &self,
+        definition: Arc<Registered>,
+        key: &str,
+        input: Json,
+        options: StartOptions,
+    ) -> Result<Begun<O>, SagaStartError> {
         let input_digest = self.check_start(key, &input)?;
         let workflow = &definition.reference.workflow;
         if let Some(hold) = self.0.board.current().hold_of(workflow) {
-            return self.start_while_held(hold, workflow, key, input_digest).await;
+            return self.start_while_held(hold, workflow, key, input_digest).await.map(Begun::Before);
         }
         let (reply, answer) = oneshot::channel();
         let StartOptions { occurred_at, trigger, trace } = options;
@@ -199,8 +227,8 @@ impl Engine {
         };
         self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;
         match answer.await.map_err(|_| SagaStartError::Stopped)?? {
-            Started::New(saga) => Ok(self.handle(saga, definition)),
-            Started::Before(row) => Ok(self.handle(row.id, self.registered(&row.definition)?)),
+            Started::New(saga) => Ok(Begun::New(self.handle(saga, definition))),
+            Started::Before(row) => Ok(Begun::Before(self.handle(row.id, self.registered(&row.definition)?))),
         }
     }
 

@@ -8,6 +8,7 @@ use amends_core::SagaPlan;
 use amends_core::plan::draw;
 
 use super::node::{Condition, Node};
+use crate::ports::DefinitionRef;
 
 /// A workflow that takes an `I` and gives an `O`. Cheap to clone; register it with an engine.
 pub struct Saga<I, O> {
@@ -37,6 +38,12 @@ impl<I, O> Saga<I, O> {
     /// Its shape. Policy numbers are filled in at registration.
     pub fn plan(&self) -> &SagaPlan {
         &self.plan
+    }
+
+    /// What stores know it by.
+    pub(crate) fn reference(&self) -> DefinitionRef {
+        let SagaPlan { workflow, version, digest, .. } = &*self.plan;
+        DefinitionRef { workflow: workflow.clone(), version: *version, digest: digest.0 }
     }
 
     /// The DAG as a Mermaid flowchart.
