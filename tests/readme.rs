@@ -84,6 +84,9 @@ fn the_readme_shows_what_the_code_says_draws_and_prints() {
     let uses = through(&quickstart, "use amends::{", "use amends_sea_orm");
     check("run", "rust", &format!("{uses}\n\n{}", item(&quickstart, "async fn run")));
 
+    let trigger = source("examples/nats_trigger.rs");
+    check("nats-trigger", "rust", &item(&trigger, "fn trigger"));
+
     let kit = docs(&source("engine/testkit/src/lib.rs"));
     let participants = format!("{}\n\n{}", item(&kit, "struct Shop"), item(&kit, "impl Shop"));
     check("participants", "rust", &participants);
@@ -119,7 +122,7 @@ fn the_readme_names_packages_that_are_where_it_says() {
     let lines = readme.lines().filter_map(|line| line.split_once(" = { path = \"../amends/"));
     let named: Vec<_> =
         lines.map(|(package, rest)| (package, rest.split('"').next().unwrap_or(""))).collect();
-    assert_eq!(named.len(), 3, "{named:?}");
+    assert_eq!(named.len(), 4, "{named:?}");
     for (package, folder) in named {
         let manifest = source(&format!("{folder}/Cargo.toml"));
         assert!(manifest.contains(&format!("name = \"{package}\"\n")), "{package} is not in {folder}");

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_nats::client::{RequestError, RequestErrorKind};
 use async_nats::jetstream::{self, context::ContextBuilder};
-use async_nats::{ConnectErrorKind, ConnectOptions, Event, ServerError};
+use async_nats::{ConnectErrorKind, ConnectOptions, Event, Request, ServerError};
 
 use crate::settings::{Login, NatsSettings};
 use crate::version::ServerVersion;
@@ -66,6 +67,7 @@ pub struct Connection {
     client: async_nats::Client,
     jetstream: jetstream::Context,
     version: ServerVersion,
+    inbox_prefix: Arc<str>,
     refusals: Arc<Refusals>,
 }
 
@@ -98,7 +100,8 @@ impl Connection {
             None => context.build(client.clone()),
         };
         tracing::info!(%version, server = info.server_name, "connected to NATS");
-        Ok(Self { client, jetstream, version, refusals })
+        let inbox_prefix = settings.inbox_prefix.as_deref().unwrap_or("_INBOX").into();
+        Ok(Self { client, jetstream, version, inbox_prefix, refusals })
     }
 
     /// The client of the library.
@@ -125,11 +128,50 @@ impl Connection {
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.all()
     }
+
+    /// What the server refused that names a subject which ends so, or the subjects of answers: the reason why an answer
+    /// never came.
+    pub(crate) fn refusal_of(&self, subject: &str) -> Option<String> {
+        let named = format!("{subject}\"");
+        let answers = format!("Subscription to \"{}.", self.inbox_prefix);
+        let explains = |refusal: &String| refusal.contains(&named) || refusal.contains(&answers);
+        self.refusals.all().into_iter().rev().find(explains)
+    }
+
+    /// Asks, and waits for the answer for as long as the settings say.
+    pub(crate) async fn request(&self, subject: String, payload: String) -> Result<(), RequestFailure> {
+        let request = Request::new().payload(payload.into());
+        match self.client.send_request(subject.clone(), request).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(RequestFailure::of(&error, self.refusal_of(&general(&subject)))),
+        }
+    }
 }
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+/// An answer did not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RequestFailure {
+    /// Nobody listens there: whom it was for is gone.
+    NobodyThere,
+    /// The connection has not the permission.
+    Refused(String),
+    /// It did not come in time, or there is no connection: whether it was heard is unknown.
+    Silence(String),
+}
+
+impl RequestFailure {
+    fn of(error: &RequestError, refusal: Option<String>) -> Self {
+        match (error.kind(), refusal) {
+            (RequestErrorKind::NoResponders, _) => Self::NobodyThere,
+            (_, Some(refusal)) => Self::Refused(refusal),
+            _ => Self::Silence(error.to_string()),
+        }
     }
 }
 
@@ -197,10 +239,19 @@ fn heard(event: &Event, refusals: &Refusals) {
         Event::Disconnected => tracing::warn!("NATS is gone; connecting again"),
         Event::ServerError(ServerError::Other(words)) => {
             tracing::warn!(%words, "the nats-server refuses");
-            refusals.keep(words.clone());
+            refusals.keep(general(words));
         }
         other => tracing::warn!(event = %other, "NATS"),
     }
+}
+
+/// Every acknowledgement has a subject of its own, which ends in numbers: for all of one consumer the refusal is one.
+fn general(words: &str) -> String {
+    let Some(from) = words.find("$JS.ACK.") else { return words.to_owned() };
+    let subject = words[from..].split('"').next().unwrap_or_default();
+    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let named: Vec<&str> = subject.split('.').take_while(|part| !is_number(part)).collect();
+    words.replace(subject, &format!("{}.>", named.join(".")))
 }
 
 fn refused(url: &str, reason: impl ToString) -> ConnectError {
@@ -211,5 +262,20 @@ fn connect_error(url: &str, error: &async_nats::ConnectError) -> ConnectError {
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => refused(url, error),
         _ => ConnectError::Unreachable { url: url.to_owned(), reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::general;
+
+    #[test]
+    fn refused_acknowledgements_of_one_consumer_are_one_refusal() {
+        let words = "Permissions Violation for Publish to \"$JS.ACK.ORDERS.amends-order.1.7.9.1796083430.0\"";
+        let one = "Permissions Violation for Publish to \"$JS.ACK.ORDERS.amends-order.>\"";
+        assert_eq!(general(words), one);
+        assert_eq!(general("$JS.ACK.ORDERS.c.2.8.10.17.0"), "$JS.ACK.ORDERS.c.>");
+        let other = "Permissions Violation for Publish to \"$JS.API.CONSUMER.INFO.S.C\"";
+        assert_eq!(general(other), other);
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 
-use amends_nats::{ConnectError, Connection, Login, NatsSettings, ServerVersion};
+use amends_nats::{ConnectError, Connection, Login, NatsSettings, ServerVersion, Tls};
 use amends_nats_testkit::Server;
 
 /// A server of another version, as far as a client gets to see it: it greets and answers pings. Its URL.
@@ -25,6 +26,11 @@ fn server_that_says(version: &str, jetstream: bool) -> String {
         Ok::<_, std::io::Error>(())
     });
     format!("nats://{address}")
+}
+
+/// A file that belongs to the tests.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 #[tokio::test]
@@ -88,4 +94,44 @@ async fn a_token_and_an_nkey_let_in() {
     assert!(opened.is_ok(), "{opened:?}");
     let refused = Connection::open(NatsSettings::new(server.url())).await.unwrap_err();
     assert!(matches!(refused, ConnectError::Refused { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn tls_is_spoken_with_a_server_whose_authority_is_known_and_a_client_shows_its_own_certificate() {
+    let rules = format!(
+        "tls {{ cert_file: {:?}, key_file: {:?}, ca_file: {:?}, verify: true }}",
+        file("server.pem"),
+        file("server-key.pem"),
+        file("ca.pem"),
+    );
+    let server = Server::builder().configuration(&rules).start();
+    let url = server.url().replace("nats://", "tls://");
+    let open = |tls: Tls| Connection::open(NatsSettings::new(url.clone()).tls(tls));
+    let client = Some((file("client.pem"), file("client-key.pem")));
+    let known = Tls { required: true, roots: Some(file("ca.pem")), client };
+    assert!(open(known.clone()).await.is_ok());
+
+    let unknown = Tls { roots: None, ..known.clone() };
+    assert!(open(unknown).await.is_err(), "nobody vouches for the server");
+    let nameless = Tls { client: None, ..known.clone() };
+    assert!(open(nameless).await.is_err(), "the server asks for a certificate");
+    let plain = Server::start();
+    let refused = Connection::open(NatsSettings::new(plain.url()).tls(known)).await;
+    assert!(refused.is_err(), "the server speaks in the clear");
+}
+
+#[tokio::test]
+async fn a_credentials_file_lets_in_and_one_that_cannot_be_read_is_named() {
+    let rules = std::fs::read_to_string(file("operator.conf")).unwrap();
+    let server = Server::builder().configuration(&rules).start();
+    let settings = NatsSettings::new(server.url()).login(Login::CredentialsFile(file("engine.creds")));
+    let opened = Connection::open(settings).await;
+    assert!(opened.is_ok(), "{opened:?}");
+    let missing = server.folder().join("engine.creds");
+    let settings = NatsSettings::new(server.url()).login(Login::CredentialsFile(missing.clone()));
+    let refused = Connection::open(settings).await.unwrap_err().to_string();
+    assert!(
+        refused.contains(&format!("the credentials file {} cannot be read", missing.display())),
+        "{refused}"
+    );
 }

@@ -1,3 +1,12 @@
 //! Against real servers.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod world;
+
 mod connecting;
+mod endings;
+mod outages;
+mod permissions;
+mod redelivery;
+mod serving;

@@ -1,0 +1,160 @@
+//! The least permissions of `OPERATING.md`: with all of them it works, with one less it fails and says which.
+
+use std::sync::Arc;
+
+use amends::memory::MemoryStore;
+use amends_nats::{
+    Connection, EngineService, Login, NatsSettings, Readiness, ServiceSettings, StreamSettings, Trigger,
+    Triggers,
+};
+use amends_nats_testkit::Server;
+
+use crate::world::{Ledger, STREAM, engine, event, order_saga, publish, quick, settings, until_ended};
+
+/// What a login may publish and subscribe to.
+struct Permissions {
+    publish: Vec<String>,
+    subscribe: Vec<String>,
+}
+
+impl Permissions {
+    /// Of a node that runs the trigger with this consumer, and creates it.
+    fn of_trigger(consumer: &str) -> Self {
+        let own = |text: &str| text.replace("<stream>", STREAM).replace("<consumer>", consumer);
+        let publish = [
+            "$JS.API.CONSUMER.INFO.<stream>.<consumer>",
+            "$JS.API.CONSUMER.CREATE.<stream>.<consumer>.orders.placed",
+            "$JS.API.CONSUMER.MSG.NEXT.<stream>.<consumer>",
+            "$JS.ACK.<stream>.<consumer>.>",
+        ];
+        let subscribe = ["_INBOX.>", "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.<stream>.<consumer>"];
+        Self { publish: publish.map(own).into(), subscribe: subscribe.map(own).into() }
+    }
+
+    /// Without those that hold this.
+    fn without(mut self, part: &str) -> Self {
+        let before = self.publish.len() + self.subscribe.len();
+        self.publish.retain(|subject| !subject.contains(part));
+        self.subscribe.retain(|subject| !subject.contains(part));
+        assert_eq!(self.publish.len() + self.subscribe.len() + 1, before, "`{part}` is one of them");
+        self
+    }
+
+    fn user(&self, name: &str) -> String {
+        let Self { publish, subscribe } = self;
+        format!(
+            "{{ user: {name}, password: {name}, permissions: {{ publish: {publish:?}, subscribe: {subscribe:?} }} }}"
+        )
+    }
+}
+
+const LOST: [&str; 5] = ["CONSUMER.INFO", "CONSUMER.CREATE", "MSG.NEXT", "$JS.ACK", "_INBOX"];
+const ADVISORY: &str = "MAX_DELIVERIES";
+
+/// A server on which everybody has a login, with a consumer of the same name.
+fn server() -> Server {
+    let mut users = vec!["{ user: admin, password: admin }".to_owned()];
+    users.push(Permissions::of_trigger("whole").user("whole"));
+    for (number, part) in LOST.iter().chain([&ADVISORY]).enumerate() {
+        let name = format!("less-{number}");
+        users.push(Permissions::of_trigger(&name).without(part).user(&name));
+    }
+    Server::builder().configuration(&format!("authorization {{ users: [ {} ] }}", users.join(", "))).start()
+}
+
+async fn login(server: &Server, name: &str) -> Connection {
+    let login = Login::Password { user: name.to_owned(), password: name.to_owned() };
+    let patience = std::time::Duration::from_millis(500);
+    let settings = NatsSettings { login, request_timeout: patience, ..settings(server) };
+    Connection::open(settings).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_trigger_works_with_the_least_permissions_and_names_the_one_that_is_missing() {
+    let server = server();
+    let admin = login(&server, "admin").await;
+    admin.declare_stream(&StreamSettings::new(STREAM, ["orders.>"]), true).await.unwrap();
+    publish(&admin, &[], event("o-1", 1).into()).await;
+    publish(&admin, &[], "{".into()).await;
+    let ledger = Ledger::new();
+    let saga = order_saga(&ledger);
+    let engine = engine(Arc::new(MemoryStore::new()), &saga).await;
+    let trigger = |name: &str| {
+        Trigger::on(STREAM, "orders.placed")
+            .workflow(&saga)
+            .consumer(name)
+            .limits(quick())
+            .consumer_settings(|consumer| consumer.deliveries_max = Some(5))
+    };
+
+    let whole = login(&server, "whole").await;
+    let triggers = Triggers::on(&whole, &engine).with(trigger("whole")).start().await.unwrap();
+    let counters = until_ended(&triggers, 2).await;
+    assert_eq!((counters.sagas, counters.intake, counters.unconfirmed), (1, 1, 0));
+    assert_eq!(triggers.readiness().problems(), Vec::<String>::new());
+
+    for (number, part) in LOST.iter().enumerate() {
+        let name = format!("less-{number}");
+        let connection = login(&server, &name).await;
+        let started = Triggers::on(&connection, &engine).with(trigger(&name)).start().await;
+        let told = match started {
+            Err(error) => error.to_string(),
+            Ok(triggers) => {
+                let unwell = |readiness: &Readiness| {
+                    readiness.problems().iter().any(|problem| problem.starts_with("the trigger"))
+                };
+                let problems = triggers.until(unwell).await.problems();
+                problems.into_iter().find(|problem| problem.starts_with("the trigger")).unwrap()
+            }
+        };
+        assert!(told.contains("Permissions Violation") && told.contains(part), "without {part}: {told}");
+    }
+
+    // Without the advisory it works, and what is missing is told.
+    let name = format!("less-{}", LOST.len());
+    let connection = login(&server, &name).await;
+    let triggers = Triggers::on(&connection, &engine).with(trigger(&name)).start().await.unwrap();
+    until_ended(&triggers, 2).await;
+    let problems = triggers.readiness().problems();
+    assert!(problems.iter().any(|problem| problem.contains(ADVISORY)), "{problems:?}");
+}
+
+/// Of a node that offers the engine as a service: it publishes nothing but answers.
+fn service_user(name: &str, subscribe: &[&str]) -> String {
+    format!(
+        "{{ user: {name}, password: {name}, permissions: {{ publish: {{ deny: [\">\"] }}, subscribe: {subscribe:?}, allow_responses: true }} }}"
+    )
+}
+
+#[tokio::test]
+async fn a_service_works_with_the_least_permissions_and_the_missing_one_is_told() {
+    let users = [
+        "{ user: admin, password: admin }".to_owned(),
+        service_user("whole", &["$SRV.>", "amends.*"]),
+        service_user("hidden", &["amends.*"]),
+        service_user("deaf", &["$SRV.>"]),
+    ];
+    let rules = format!("authorization {{ users: [ {} ] }}", users.join(", "));
+    let server = Server::builder().configuration(&rules).start();
+    let admin = login(&server, "admin").await;
+    let saga = order_saga(&Ledger::new());
+    let engine = engine(Arc::new(MemoryStore::new()), &saga).await;
+
+    let whole = login(&server, "whole").await;
+    let service = EngineService::start(&whole, &engine, ServiceSettings::default()).await.unwrap();
+    let start = r#"{"workflow":"order","key":"o-1","input":{"order":"o-1","amount":1}}"#;
+    let answer = admin.client().request("amends.start", start.into()).await.unwrap();
+    assert!(std::str::from_utf8(&answer.payload).unwrap().contains("\"saga\""), "{answer:?}");
+    assert!(admin.client().request("$SRV.PING.amends", "".into()).await.is_ok());
+    assert_eq!(whole.refusals(), Vec::<String>::new());
+    service.stop().await;
+
+    for (name, missing) in [("hidden", "$SRV.PING"), ("deaf", "amends.start")] {
+        let connection = login(&server, name).await;
+        let _service = EngineService::start(&connection, &engine, ServiceSettings::default()).await.unwrap();
+        let told = format!("Permissions Violation for Subscription to \"{missing}\"");
+        while !connection.refusals().iter().any(|refusal| refusal.contains(&told)) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
