@@ -7,9 +7,12 @@ mod faults;
 mod kept;
 mod nodes;
 mod proxy;
+mod publishing;
 mod recording;
 mod rows;
 mod server;
+#[path = "../publishing/story.rs"]
+mod story;
 #[path = "../recording/told.rs"]
 mod told;
 mod views;
