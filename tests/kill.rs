@@ -2,7 +2,7 @@
 //!
 //! Moments are drawn from a seed that is printed (`SHOP_KILL_SEED=… cargo test --test kill` gives the
 //! same ones); two are aimed, by looking into the database: one while a compensation is under way, one while
-//! a capture is unknown. No payments are in the short file: the receipt at their end is
+//! a capture is unknown. The only payment in the short file is paperless: a receipt on paper is
 //! settled by a person alone, so a kill in the middle of it rightly leaves an item on a desk.
 
 #[path = "shop/process.rs"]

@@ -68,13 +68,13 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     let page = Page::read(&first.out);
     let rows = |section| page.rows(section).into_iter().map(|row| row.join(" | ") + "\n").collect::<String>();
     expect![[r#"
-        order | completed |  | 172
+        order | completed |  | 174
         order | compensated | authorize-payment gave up | 2
         order | compensated | authorize-payment refused: expired_card | 3
         order | compensated | authorize-payment refused: insufficient_funds | 14
         order | compensated | authorize-payment refused: nothing_held | 1
         order | compensated | authorize-payment refused: stolen_card | 3
-        order | compensated | cancelled by operator: the customer called | 1
+        order | compensated | cancelled by operator: the customer called | 2
         order | compensated | capture-payment refused: nothing_held | 1
         order | compensated | reserve-stock refused: teapot-iron | 4
         order | compensated | reserve-stock refused: tin-limited | 14
@@ -88,9 +88,10 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
         order | on a desk | notify-customer/forward, persistent | 1
         order | on a desk | reserve-stock/compensation, stale | 1
         order | on a desk | ship-parcel/forward, persistent | 1
-        payment | completed |  | 43
-        payment | compensated | authorise refused: insufficient_funds | 4
+        payment | completed |  | 45
+        payment | compensated | authorise refused: insufficient_funds | 5
         payment | compensated | authorise refused: stolen_card | 1
+        payment | compensated | cancelled by operator: the customer pays in cash | 1
         payment | compensated | check-fraud gave up | 1
         payment | compensated | check-fraud refused: card-on-watch-list | 3
         payment | compensated | check-fraud refused: too-many-cards | 1
@@ -108,7 +109,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     .assert_eq(&rows("OUTCOMES"));
     expect![[r#"
         LINES
-        315 sagas · 8 duplicates · 5 conflicts · 20 malformed · 31 by an operator
+        322 sagas · 8 duplicates · 5 conflicts · 20 malformed · 43 by an operator
           line   61  malformed  $.order.address: the text holds a NUL character
           line   67  malformed  $.order.total.minor: invalid type: floating point `49.9`, expected i64
           line   80  malformed  $.order: the total is 0.01 EUR, but the lines come to 11.80 EUR
@@ -128,7 +129,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  310  malformed  $.order.lines[0]: EOF while parsing a string (byte 173)
           line  330  malformed  $.order.total.currency: unknown variant `EURO`, expected one of `EUR`, `USD`, `GBP`, `CHF`, `JPY`
           line  331  malformed  $.order: the quantity of `tea-assam` is zero
-          line  379  malformed  $: unknown field `explode`; a line has one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
+          line  379  malformed  $: unknown field `explode`; a line has one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `keep`, `assign`, `set_disposition`, `compensate`, `compensate_in_doubt`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
           line   39  conflict   payment/P-2007 was started with another input; it is untouched
           line   53  conflict   order/O-1016 was started with another input; it is untouched
           line  168  conflict   order/O-1101 was started with another input; it is untouched
@@ -165,6 +166,18 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
           line  375  operator   turn_back order/O-1225: accepted
           line  377  operator   close order/O-1226: refused (denied by supervisor: the customer has paid)
           line  378  operator   deny order/O-1226: accepted
+          line  381  operator   keep capture-payment/forward of order/O-1227: accepted
+          line  383  operator   cancel order/O-1228: accepted
+          line  384  operator   compensate_in_doubt reserve-stock/forward of order/O-1228: accepted
+          line  386  operator   supply ship-parcel/forward of order/O-1229: accepted
+          line  387  operator   compensate reserve-stock/manual:00000000-0000-4000-8000-000000001221 of order/O-1221: accepted
+          line  388  operator   approve reserve-stock/manual:00000000-0000-4000-8000-000000001221 of order/O-1221: accepted
+          line  389  operator   assign capture-payment/forward of order/O-1205: accepted
+          line  390  operator   set_disposition capture-payment/forward of order/O-1205: accepted
+          line  392  operator   late_answer authorise/forward of payment/P-2062: heard
+          line  394  operator   cancel payment/P-2063: accepted
+          line  395  operator   late_answer authorise/forward of payment/P-2063: heard
+          line  396  operator   compensate authorise/manual:00000000-0000-4000-8000-000000002063 of payment/P-2063: accepted
 
     "#]].assert_eq(&(page.sections["LINES"].join("\n") + "\n"));
     // Without since when: everything else about what waits is always the same.
@@ -205,7 +218,7 @@ fn the_lines_that_come_with_it_end_as_they_should_within_a_minute() {
     "#]]
     .assert_eq(&rules.collect::<String>());
     assert!(first.out.ends_with("Stock and money balance.\n"));
-    assert!(first.err.contains("of 315 sagas ended"), "no line of progress: {}", first.err);
+    assert!(first.err.contains("of 322 sagas ended"), "no line of progress: {}", first.err);
     assert!(!first.out.contains('\u{1b}'), "colours are for terminals");
 
     // The same again finds everything as it was.
@@ -254,7 +267,7 @@ fn a_bad_line_is_named_with_number_path_and_reason_and_the_rest_goes_on() {
           line    4  malformed  $.order.total.minor: invalid type: floating point `25.0`, expected i64
           line    5  malformed  $: 65538 bytes are more than the 65536 of one document
           line    6  malformed  $[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]: nested deeper than 32
-          line    7  malformed  $: missing one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
+          line    7  malformed  $: missing one of `order`, `payment`, `refund`, `resume`, `cancel`, `turn_back`, `retry_now`, `send_again`, `accept`, `found`, `reject`, `waive`, `supply`, `keep`, `assign`, `set_disposition`, `compensate`, `compensate_in_doubt`, `pause`, `unpause`, `close`, `approve`, `deny`, `late_answer`
 
     "#]]
     .assert_eq(&(page.sections["LINES"].join("\n") + "\n"));

@@ -99,7 +99,7 @@ const RULES: &[Rule] = &[
         ),
         faults: "WITH line AS (
                      SELECT sku,
-                         sum(CASE state WHEN 'held' THEN quantity ELSE 0 END) AS held,
+                         sum(CASE WHEN state IN ('held', 'packed') THEN quantity ELSE 0 END) AS held,
                          sum(CASE state WHEN 'shipped' THEN quantity - returned ELSE 0 END) AS sent
                      FROM reservation_line JOIN reservation ON id = reservation GROUP BY sku)
                  SELECT stock.sku || ': ' || reserved || ' reserved and ' || shipped || ' sent, but '
@@ -187,7 +187,7 @@ const RULES: &[Rule] = &[
                            (SELECT count(*) FROM effect
                             WHERE business_key = key AND call = 'settle-payment') AS settled,
                            (SELECT count(*) FROM effect
-                            WHERE business_key = key AND call = 'print-receipt') AS letters
+                            WHERE business_key = key AND call IN ('print-receipt', 'notify-customer')) AS letters
                        FROM ended WHERE workflow = 'payment' AND ended_as = 'completed') AS one
                  WHERE settled <> 1 OR letters <> 1",
     },
@@ -218,7 +218,7 @@ const RULES: &[Rule] = &[
                  WHERE ended_as NOT IN ('open', 'closed') AND state = 'held'
                  UNION ALL SELECT workflow || ' ' || key || ': goods are set aside'
                  FROM ended JOIN reservation ON order_id = key
-                 WHERE ended_as NOT IN ('open', 'closed') AND state = 'held'",
+                 WHERE ended_as NOT IN ('open', 'closed') AND state IN ('held', 'packed')",
     },
 ];
 

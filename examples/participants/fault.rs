@@ -55,8 +55,14 @@ pub enum Kind {
     Mismatch,
     /// Somebody has closed the transmission out before it arrived.
     Fenced,
-    /// Of a compensation: what it is to undo has moved since, so it does nothing.
+    /// Of a compensation: what it is to undo is moved before it arrives, so it does nothing.
     Stale,
+    /// It says no, and takes effect all the same.
+    RefusedApplied,
+    /// Of a compensation: the first time it finds nothing to undo, although there is something.
+    Overlooked,
+    /// It takes effect, and its result is larger than anybody records.
+    Oversized,
 }
 
 /// Why something is no fault that could be planned.
@@ -101,6 +107,8 @@ struct Planable {
     has_query: bool,
     can_refuse: bool,
     has_parts: bool,
+    can_move: bool,
+    can_be_large: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,7 +119,15 @@ enum What {
 }
 
 const fn call(name: &'static str, what: What) -> Planable {
-    Planable { name, what, has_query: false, can_refuse: false, has_parts: false }
+    Planable {
+        name,
+        what,
+        has_query: false,
+        can_refuse: false,
+        has_parts: false,
+        can_move: false,
+        can_be_large: false,
+    }
 }
 
 impl Planable {
@@ -126,19 +142,27 @@ impl Planable {
     const fn has_parts(self) -> Self {
         Self { has_parts: true, ..self }
     }
+
+    const fn can_move(self) -> Self {
+        Self { can_move: true, ..self }
+    }
+
+    const fn can_be_large(self) -> Self {
+        Self { can_be_large: true, ..self }
+    }
 }
 
 /// Every call that a fault can be planned for.
 const CALLS: &[Planable] = &[
     call("reserve-stock", What::Effect).asked_about().can_refuse().has_parts(),
-    call("release-stock", What::Undoing).asked_about(),
+    call("release-stock", What::Undoing).asked_about().can_move(),
     call("restock", What::Effect).asked_about().has_parts(),
     call("authorize-payment", What::Effect).asked_about().can_refuse(),
     call("void-payment", What::Undoing).asked_about(),
     call("capture-payment", What::Effect).asked_about().can_refuse().has_parts(),
     call("refund-payment", What::Effect).can_refuse(),
     call("settle-payment", What::Effect).asked_about(),
-    call("ship-parcel", What::Effect),
+    call("ship-parcel", What::Effect).can_be_large(),
     call("notify-customer", What::Effect),
     call("print-receipt", What::Effect),
     call("check-fraud", What::Read).can_refuse(),
@@ -168,7 +192,10 @@ impl PlannedFault {
             Kind::Partial => known.has_parts && !is_query,
             Kind::Mismatch => known.what == What::Effect && known.can_refuse && !is_query,
             Kind::Fenced => known.what == What::Effect && !is_query,
-            Kind::Stale => known.what == What::Undoing && !is_query,
+            Kind::Stale => known.can_move && !is_query,
+            Kind::Overlooked => known.what == What::Undoing && !is_query,
+            Kind::RefusedApplied => known.what == What::Effect && known.can_refuse && !is_query,
+            Kind::Oversized => known.can_be_large && !is_query,
             Kind::LostNotApplied | Kind::Slow | Kind::Transient | Kind::Persistent => true,
         };
         if !possible {
@@ -202,6 +229,9 @@ impl Kind {
             Self::Mismatch => "mismatch",
             Self::Fenced => "fenced",
             Self::Stale => "stale",
+            Self::RefusedApplied => "refused_applied",
+            Self::Overlooked => "overlooked",
+            Self::Oversized => "oversized",
         }
     }
 }
@@ -237,7 +267,15 @@ impl TryFrom<Written> for PlannedFault {
 
     fn try_from(written: Written) -> Result<Self, InvalidFault> {
         let Written { call, kind, from, to, millis } = written;
-        let stands = matches!(kind, Kind::Refused | Kind::Accepted | Kind::Partial | Kind::Mismatch);
+        let stands = matches!(
+            kind,
+            Kind::Refused
+                | Kind::RefusedApplied
+                | Kind::Accepted
+                | Kind::Partial
+                | Kind::Mismatch
+                | Kind::Oversized
+        );
         let last = if stands { u32::MAX } else { from };
         Self::new(&call, (from, to.unwrap_or(last)), kind, millis)
     }

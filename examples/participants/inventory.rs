@@ -6,8 +6,8 @@ use amends::prelude::{Contract, Finding, Never, Undo, UndoFinding};
 use amends_barrier::Outcome;
 use amends_workflows::names::{OrderId, Sku};
 use amends_workflows::ports::{
-    Answer, Call, Fault, Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine,
-    UndoAnswer, code,
+    Answer, Call, Fault, Goods, GoodsState, Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked,
+    StockLine, UndoAnswer, code,
 };
 use async_trait::async_trait;
 use sea_orm::{DatabaseTransaction, DbErr, TransactionTrait};
@@ -30,8 +30,8 @@ impl Inventory for Service {
         self.query::<Reserving>(call).await
     }
 
-    async fn release(&self, call: &Call, order: &OrderId) -> UndoAnswer {
-        self.undoing(call, Releasing { order: order.clone() }).await
+    async fn release(&self, call: &Call, order: &OrderId, expected: Option<&Goods>) -> UndoAnswer {
+        self.undoing(call, Releasing { order: order.clone(), expected: expected.cloned() }).await
     }
 
     async fn released(&self, call: &Call) -> Result<UndoFinding, Fault> {
@@ -131,16 +131,26 @@ async fn on_hand(txn: &DatabaseTransaction, line: &StockLine) -> Result<i64, DbE
 #[derive(Serialize)]
 struct Releasing {
     order: OrderId,
+    /// No part of what is asked: a person's approval changes it, and the request stays the same.
+    #[serde(skip)]
+    expected: Option<Goods>,
 }
 
 impl Undoing for Releasing {
     const CALL: &'static str = "release-stock";
-    const STANDS: &'static str = "SELECT '{\"reservation\":\"' || id || '\",\"state\":\"' || state || '\",\"now\":\"packed for the carrier\"}' \
-                                  FROM reservation WHERE request_id = $1";
+    const MOVES: &'static str =
+        "UPDATE reservation SET state = 'packed' WHERE request_id = $1 AND state = 'held'";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
         let forward = call.forward_request_id.to_string();
-        let update = "UPDATE reservation SET state = 'released' WHERE request_id = $1 AND state = 'held'";
+        if let Some(expected) = &self.expected {
+            let found = goods(txn, &forward).await?;
+            if found != *expected {
+                return Err(Failed::stale(&found));
+            }
+        }
+        let update =
+            "UPDATE reservation SET state = 'released' WHERE request_id = $1 AND state IN ('held', 'packed')";
         if sql::execute(txn, update, [forward.as_str().into()]).await? == 0 {
             return Err(Fault::new(code::BAD_REQUEST, "these goods were sent already").into());
         }
@@ -151,6 +161,22 @@ impl Undoing for Releasing {
         sql::execute(txn, update, [forward.into()]).await?;
         Ok(Undo::Undone)
     }
+}
+
+/// How the goods of this reservation stand; nobody moves them before the transaction ends.
+async fn goods(txn: &DatabaseTransaction, request: &str) -> Result<Goods, DbErr> {
+    let hold = "UPDATE reservation SET state = state WHERE request_id = $1 RETURNING id, state";
+    let row = sql::first(txn, hold, [request.into()]).await?;
+    let row = row.ok_or_else(|| DbErr::RecordNotFound("the reservation".to_owned()))?;
+    let (id, state): (String, String) = (row.try_get("", "id")?, row.try_get("", "state")?);
+    let state = match &*state {
+        "held" => GoodsState::Held,
+        "packed" => GoodsState::Packed,
+        "released" => GoodsState::Released,
+        "shipped" => GoodsState::Shipped,
+        other => return Err(DbErr::Type(format!("goods do not stand `{other}`"))),
+    };
+    Ok(Goods { reservation: id.into(), state })
 }
 
 #[derive(Serialize, Deserialize)]

@@ -152,8 +152,6 @@ struct Voiding {
 
 impl Undoing for Voiding {
     const CALL: &'static str = "void-payment";
-    const STANDS: &'static str = "SELECT '{\"authorization\":\"' || id || '\",\"state\":\"' || state || '\",\"now\":\"extended by the bank\"}' \
-                                  FROM \"authorization\" WHERE request_id = $1";
 
     async fn undo(&self, txn: &DatabaseTransaction, call: &Call) -> Result<Undo, Failed> {
         let update = "UPDATE \"authorization\" SET state = 'voided' WHERE request_id = $1 AND state = 'held' \

@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS reservation (
     id         TEXT PRIMARY KEY,
     request_id TEXT NOT NULL UNIQUE,
     order_id   TEXT NOT NULL,
-    state      TEXT NOT NULL CHECK (state IN ('held', 'released', 'shipped'))
+    state      TEXT NOT NULL CHECK (state IN ('held', 'packed', 'released', 'shipped'))
 ) STRICT;
 CREATE INDEX IF NOT EXISTS reservation_order ON reservation (order_id);
 CREATE TABLE IF NOT EXISTS reservation_line (

@@ -69,6 +69,14 @@ pub(super) trait Effect: Serialize + Send + Sync + 'static {
         None
     }
 
+    /// The result as it is told where it is planned to be too large, if it can be.
+    fn oversized(output: Self::Output) -> Self::Output
+    where
+        Self: Sized,
+    {
+        output
+    }
+
     /// What is brought about where only a part of it is planned to be, if this has parts.
     fn part(&self) -> Option<Self>
     where
@@ -90,9 +98,9 @@ pub(super) trait Undoing: Serialize + Send + Sync + 'static {
         call: &Call,
     ) -> impl Future<Output = Result<Undo, Failed>> + Send;
 
-    /// How what it would undo stands now, as SQL with the forward request id for its one parameter, that gives
-    /// a JSON object.
-    const STANDS: &'static str;
+    /// Moves what it would undo, where that is planned: SQL with the forward request id for its one parameter; empty
+    /// where nothing moves.
+    const MOVES: &'static str = "";
 }
 
 /// Something that is asked and changes nothing.
@@ -121,6 +129,14 @@ pub(super) enum Failed {
     Barrier(barrier::Error),
     /// The participant has an answer of its own, and what it wrote is undone.
     Fault(Fault),
+    /// What was to be undone does not stand as expected; how it stands.
+    Stale(Json),
+}
+
+impl Failed {
+    pub(super) fn stale(found: &impl Serialize) -> Self {
+        Json::encode(found).map_or_else(|error| Fault::lost(error.to_string()).into(), Self::Stale)
+    }
 }
 
 impl From<barrier::Error> for Failed {
@@ -146,6 +162,7 @@ impl From<Failed> for Fault {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Fault(fault) => fault,
+            Failed::Stale(found) => Fault::new(code::BAD_REQUEST, format!("it stands otherwise: {found}")),
             Failed::Barrier(barrier::Error::Database(error)) => {
                 Fault::new(code::UNAVAILABLE, error.to_string())
             }
@@ -154,6 +171,15 @@ impl From<Failed> for Fault {
             }
             // A commit without an answer, and whatever the barrier may learn to say: nobody knows.
             Failed::Barrier(error) => Fault::lost(error.to_string()),
+        }
+    }
+}
+
+impl From<Failed> for UndoError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Stale(found) => Self::Stale { found },
+            other => Self::Failed(other.into()),
         }
     }
 }
@@ -236,6 +262,12 @@ impl Service {
                 Err(Fault::lost("no answer so far").into())
             }
             Kind::Refused => self.detached(call, Duration::ZERO, Refusing(ask)).await,
+            Kind::RefusedApplied => {
+                let refusal = ask.planned_refusal();
+                let done = self.detached(call, Duration::ZERO, ask).await;
+                refusal.map_or(done, |refusal| Err(CallError::Refused(refusal)))
+            }
+            Kind::Oversized => self.detached(call, Duration::ZERO, ask).await.map(E::oversized),
             Kind::Accepted if self.is_answered(call, &ask).await? => {
                 self.detached(call, Duration::ZERO, ask).await
             }
@@ -260,7 +292,7 @@ impl Service {
     pub(super) async fn undoing<U: Undoing>(&self, call: &Call, ask: U) -> UndoAnswer {
         self.learn(&call.business_key).await?;
         let Some(fate) = self.fate(call, U::CALL) else {
-            return Ok(self.detached_undo(call, Duration::ZERO, ask).await?);
+            return self.detached_undo(call, Duration::ZERO, ask).await;
         };
         match fate.kind {
             Kind::LostApplied => {
@@ -269,14 +301,19 @@ impl Service {
             }
             Kind::Slow => {
                 let _running = self.heard_of(call);
-                Ok(self.detached_undo(call, fate.after, ask).await?)
+                self.detached_undo(call, fate.after, ask).await
             }
             Kind::Late => {
                 let (service, call) = (self.clone(), call.clone());
                 tokio::spawn(async move { service.detached_undo(&call, fate.after, ask).await });
                 Err(Fault::lost("no answer so far").into())
             }
-            Kind::Stale => Err(UndoError::Stale { found: self.as_it_stands::<U>(call).await? }),
+            Kind::Stale => {
+                self.move_it::<U>(call).await?;
+                self.detached_undo(call, Duration::ZERO, ask).await
+            }
+            Kind::Overlooked if self.is_first(call, U::CALL).await? => Ok(Undo::NothingToUndo),
+            Kind::Overlooked => self.detached_undo(call, Duration::ZERO, ask).await,
             _ => Err(self.failure(fate).into()),
         }
     }
@@ -310,13 +347,13 @@ impl Service {
         work.await.unwrap_or_else(|died| Err(Fault::lost(died.to_string()).into()))
     }
 
-    async fn detached_undo<U: Undoing>(&self, call: &Call, after: Duration, ask: U) -> Result<Undo, Fault> {
+    async fn detached_undo<U: Undoing>(&self, call: &Call, after: Duration, ask: U) -> UndoAnswer {
         let (service, call) = (self.clone(), call.clone());
         let work = tokio::spawn(async move {
             service.wait(after).await;
             service.work_back(&call, &ask).await
         });
-        work.await.unwrap_or_else(|died| Err(Fault::lost(died.to_string())))
+        work.await.unwrap_or_else(|died| Err(Fault::lost(died.to_string()).into()))
     }
 
     /// One transaction through the barrier.
@@ -346,7 +383,7 @@ impl Service {
         }
     }
 
-    async fn work_back<U: Undoing>(&self, call: &Call, ask: &U) -> Result<Undo, Fault> {
+    async fn work_back<U: Undoing>(&self, call: &Call, ask: &U) -> UndoAnswer {
         let at = transmission(call, ask)?;
         let answer = barrier::in_transaction(&self.0.writer, async |txn| {
             barrier::compensate(txn, at, call.forward_request_id.0, || async {
@@ -364,8 +401,8 @@ impl Service {
         match answer? {
             barrier::Answer::Kept(barrier::Undo::Undone) => Ok(Undo::Undone),
             barrier::Answer::Kept(barrier::Undo::NothingToUndo) => Ok(Undo::NothingToUndo),
-            barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out")),
-            barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values")),
+            barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out").into()),
+            barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values").into()),
         }
     }
 

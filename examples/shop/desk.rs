@@ -4,8 +4,9 @@ use amends::SagaView;
 use amends::core::agenda::{VerbOffer, verbs};
 use amends::core::event::Verb;
 use amends::core::state::Effect;
-use amends::core::{ActionId, Timestamp};
+use amends::core::{ActionId, Direction, Timestamp};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::load::SagaName;
 use crate::report::Offers;
@@ -30,7 +31,7 @@ pub fn offers(name: &SagaName, view: &SagaView, action: &str, now: Timestamp) ->
 }
 
 /// What settles a matter stands before what only moves it, and what may do something twice or give up stands last.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 20] = [
     "approve",
     "resume",
     "retry_now",
@@ -44,6 +45,11 @@ const ORDER: [&str; 15] = [
     "turn_back",
     "pause",
     "unpause",
+    "keep",
+    "assign",
+    "set_disposition",
+    "compensate_in_doubt",
+    "compensate",
     "send_again",
     "close",
 ];
@@ -65,6 +71,23 @@ fn line(saga: &str, view: &SagaView, offer: &VerbOffer) -> Option<(&'static str,
         Verb::SendAgain => ("send_again", simple()),
         Verb::Reject => ("reject", simple()),
         Verb::Waive => ("waive", simple()),
+        Verb::CompensateInDoubt => ("compensate_in_doubt", simple()),
+        Verb::Keep => ("keep", json!({"saga": saga, "action": action, "seconds": 3_600, "reason": why})),
+        Verb::Assign if on_a_desk(view, offer) => {
+            ("assign", json!({"saga": saga, "action": action, "to": "say who", "reason": why}))
+        }
+        Verb::SetDisposition if on_a_desk(view, offer) => {
+            let content =
+                json!({"saga": saga, "action": action, "disposition": "say what was decided", "reason": why});
+            ("set_disposition", content)
+        }
+        Verb::Compensate => {
+            let step = offer.action.as_ref().map(|action| &*action.step).unwrap_or_default();
+            let made = view.state().actions(view.plan()).filter(|(id, _)| *id.step == *step && is_manual(id));
+            let action = format!("{step}/manual:{}", Uuid::from_u128(1 + made.count() as u128));
+            let content = json!({"saga": saga, "action": action, "reason_code": "say which", "reason": why});
+            ("compensate", content)
+        }
         Verb::Accept | Verb::Supply => {
             let verb = if offer.verb == Verb::Accept { "accept" } else { "supply" };
             let result = if offer.action.as_ref().is_some_and(ActionId::is_forward) {
@@ -98,6 +121,15 @@ fn line(saga: &str, view: &SagaView, offer: &VerbOffer) -> Option<(&'static str,
     Some((verb, format!(r#"{{"{verb}": {content}}}"#)))
 }
 
+fn is_manual(action: &ActionId) -> bool {
+    matches!(action.direction, Direction::Manual(_))
+}
+
+/// Is this one of the things that wait for a person?
+fn on_a_desk(view: &SagaView, offer: &VerbOffer) -> bool {
+    view.desk.iter().any(|item| item.action == offer.action)
+}
+
 /// The effects that whoever closes the saga has to name.
 fn open(view: &SagaView) -> Vec<String> {
     let open = |effect: Effect| matches!(effect, Effect::Possible | Effect::Partial);
@@ -107,7 +139,20 @@ fn open(view: &SagaView) -> Vec<String> {
 
 /// As people write it: the saga first, the reason last, a space after each comma and colon.
 fn in_order(content: &serde_json::Value) -> String {
-    let fields = ["saga", "action", "named", "finding", "result", "evidence", "follow_up", "reason"];
+    let fields = [
+        "saga",
+        "action",
+        "named",
+        "to",
+        "disposition",
+        "seconds",
+        "finding",
+        "result",
+        "evidence",
+        "follow_up",
+        "reason_code",
+        "reason",
+    ];
     let fields = fields.iter().filter_map(|field| Some(format!(r#""{field}": {}"#, content.get(field)?)));
     format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }

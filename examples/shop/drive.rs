@@ -57,9 +57,13 @@ pub enum Started {
 /// Where a saga stands, for the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    UnderWay { turning_back: bool },
+    UnderWay {
+        turning_back: bool,
+    },
     OnADesk,
     Ended,
+    /// It has ended, and something is done about it all the same.
+    AfterTheEnd,
     SetAside,
 }
 
@@ -177,7 +181,7 @@ impl<'a> Drive<'a> {
         Tally {
             sagas: self.asked_for.max(self.sagas.len()),
             begun: self.sagas.len(),
-            ended: count(|standing| standing == Standing::Ended),
+            ended: count(|standing| matches!(standing, Standing::Ended | Standing::AfterTheEnd)),
             waiting: count(|standing| matches!(standing, Standing::OnADesk | Standing::SetAside)),
             turning_back: count(|standing| standing == Standing::UnderWay { turning_back: true }),
         }
@@ -185,8 +189,9 @@ impl<'a> Drive<'a> {
 
     fn all_settled(&self) -> bool {
         self.sagas.values().all(|saga| match saga.standing {
-            Standing::UnderWay { .. } => false,
-            Standing::Ended => !self.awaits_late_answer(&saga.name),
+            Standing::UnderWay { .. } | Standing::AfterTheEnd => false,
+            // A line for it is given, or found to come too late.
+            Standing::Ended => !self.operators.contains_key(&saga.name),
             Standing::OnADesk | Standing::SetAside => true,
         })
     }
@@ -280,7 +285,8 @@ impl<'a> Drive<'a> {
                 // Not all that a person does is done at a desk: an order to retry at once, or to go on.
                 Standing::UnderWay { .. } => on_desks.contains(id) || self.operators.contains_key(&saga.name),
                 Standing::OnADesk => !on_desks.contains(id) || self.operators.contains_key(&saga.name),
-                Standing::Ended => self.awaits_late_answer(&saga.name),
+                Standing::Ended => self.operators.contains_key(&saga.name),
+                Standing::AfterTheEnd => true,
                 Standing::SetAside => false,
             })
             .map(|(id, _)| *id)
@@ -296,19 +302,23 @@ impl<'a> Drive<'a> {
         let Some(saga) = self.sagas.get(&id) else { return Ok(()) };
         let (name, handle) = (saga.name.clone(), saga.handle.clone());
         let view = handle.view().await?;
-        let idle = !view.waits.is_empty() && view.waits.iter().all(is_for_a_person);
+        let ended = view.ended_at.is_some();
+        let idle = (ended || !view.waits.is_empty()) && view.waits.iter().all(is_for_a_person);
         if let Some((line, operator)) = self.next_operator(&name, &view)
-            && (idle || is_time_for(&operator.verb, &view))
+            && (idle || !ended && is_time_for(&operator.verb, &view))
         {
             let said = self.give(&handle, line, &operator).await;
             self.facts.operations.insert(line, (operator, said));
             self.forget_operator(&name);
-            if view.ended_at.is_none() {
-                self.move_on(id, &view);
-            }
+            self.move_on(id, &view);
             return Ok(());
         }
-        if view.ended_at.is_some() {
+        if ended {
+            if idle {
+                self.settle(id, Standing::Ended);
+            } else {
+                self.move_on(id, &view);
+            }
             return Ok(());
         }
         if idle {
@@ -321,7 +331,10 @@ impl<'a> Drive<'a> {
 
     fn move_on(&mut self, id: SagaId, view: &SagaView) {
         if let Some(saga) = self.sagas.get_mut(&id) {
-            saga.standing = Standing::UnderWay { turning_back: view.turned.is_some() };
+            saga.standing = match view.ended_at {
+                Some(_) => Standing::AfterTheEnd,
+                None => Standing::UnderWay { turning_back: view.turned.is_some() },
+            };
         }
     }
 }

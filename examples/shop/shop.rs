@@ -43,6 +43,8 @@ pub struct Shop {
     pub participants: Participants,
     /// Where they keep what they have.
     pub effects: participants::Place,
+    /// How many seconds a second of the shop takes.
+    pub pace: f64,
 }
 
 /// How fast it works, and how patient it is with its like.
@@ -102,7 +104,7 @@ impl Shop {
             Opened::Sqlite(store) => engine(store.clone(), &participants, tempo).await?,
             Opened::Postgres(store, _) => engine(store.clone(), &participants, tempo).await?,
         };
-        Ok(Self { engine, store, participants, effects })
+        Ok(Self { engine, store, participants, effects, pace: tempo.pace })
     }
 
     /// Closes both places; the engine has been shut down before.
@@ -110,7 +112,7 @@ impl Shop {
     /// # Errors
     /// When one cannot be closed.
     pub async fn close(self) -> anyhow::Result<()> {
-        let Self { engine, store, participants, effects: _ } = self;
+        let Self { engine, store, participants, effects: _, pace: _ } = self;
         drop(engine);
         participants.close().await?;
         match store {

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use amends::prelude::{Finding, Undo};
-use amends_workflows::ports::{CallError, Capture, CaptureFunds, Fault, Restock, UndoError, code};
+use amends_workflows::ports::{
+    Call, CallError, Capture, CaptureFunds, Fault, Goods, GoodsState, Restock, UndoError, code,
+};
 
 use crate::participants::{End, InvalidFault, Kind, PlannedFault};
 use crate::shop::{KEY, Shop, back, call, eur, hold, lamps};
@@ -59,7 +61,7 @@ async fn what_was_taken_and_undone_before_it_was_done_is_never_done() {
     shop.plan("reserve-stock", (1, 1), Kind::Accepted, 20_000).await;
     let inventory = &shop.ports.inventory;
     assert_eq!(inventory.reserve(&call(1, 1), &lamps(2)).await, Err(CallError::Accepted { wait: None }));
-    assert_eq!(inventory.release(&back(2, 1), &KEY.into()).await, Ok(Undo::NothingToUndo));
+    assert_eq!(inventory.release(&back(2, 1), &KEY.into(), None).await, Ok(Undo::NothingToUndo));
     shop.clock.somebody_waits().await;
     shop.clock.advance(Duration::from_secs(10));
     while shop.number("SELECT count(*) FROM backlog").await > 0 {}
@@ -79,7 +81,7 @@ async fn a_part_is_kept_told_again_and_given_back_and_the_shelves_agree() {
     assert_eq!(shop.number("SELECT reserved FROM stock").await, 2);
     shop.end("order", KEY, End::Open, eur(3_000));
     shop.assert_balances().await;
-    assert_eq!(inventory.release(&back(2, 1), &KEY.into()).await, Ok(Undo::Undone));
+    assert_eq!(inventory.release(&back(2, 1), &KEY.into(), None).await, Ok(Undo::Undone));
     assert_eq!(shop.number("SELECT on_hand FROM stock").await, 10);
     shop.end("order", KEY, End::Compensated, eur(3_000));
     shop.assert_balances().await;
@@ -142,14 +144,43 @@ async fn a_transmission_that_was_closed_out_has_no_effect_and_the_next_one_has()
 }
 
 #[tokio::test]
-async fn a_compensation_that_came_too_late_says_how_things_stand_and_does_nothing() {
+async fn goods_that_somebody_has_packed_meanwhile_are_not_released_until_that_is_expected() {
     let shop = Shop::open().await;
     shop.plan("release-stock", (1, 1), Kind::Stale, 0).await;
-    shop.reserve(1, 2).await;
-    let answer = shop.ports.inventory.release(&back(2, 1), &KEY.into()).await;
+    let reservation = shop.reserve(1, 2).await.id;
+    let held = Goods { reservation, state: GoodsState::Held };
+    let answer = shop.ports.inventory.release(&back(2, 1), &KEY.into(), Some(&held)).await;
     let Err(UndoError::Stale { found }) = answer else { panic!("{answer:?}") };
-    assert!(found.text().contains("\"state\":\"held\""), "{}", found.text());
+    let found: Goods = found.decode().unwrap();
+    assert_eq!(found, Goods { state: GoodsState::Packed, ..held });
     assert_eq!(shop.number("SELECT reserved FROM stock").await, 2);
+    let again = Call { attempt: 2, ..back(2, 1) };
+    assert_eq!(shop.ports.inventory.release(&again, &KEY.into(), Some(&found)).await, Ok(Undo::Undone));
+    assert_eq!(shop.number("SELECT reserved FROM stock").await, 0);
+}
+
+#[tokio::test]
+async fn a_refusal_may_take_effect_all_the_same_and_a_query_says_so() {
+    let shop = Shop::open().await;
+    shop.plan("reserve-stock", (1, 1), Kind::RefusedApplied, 0).await;
+    let answer = shop.ports.inventory.reserve(&call(1, 1), &lamps(2)).await;
+    assert!(matches!(answer, Err(CallError::Refused(_))), "{answer:?}");
+    let found = shop.ports.inventory.reservation(&call(1, 1)).await;
+    assert!(matches!(found, Ok(Finding::Applied(_))), "{found:?}");
+    assert_eq!(shop.number("SELECT reserved FROM stock").await, 2);
+}
+
+#[tokio::test]
+async fn a_compensation_may_overlook_what_it_was_to_undo_once() {
+    let shop = Shop::open().await;
+    shop.plan("release-stock", (1, 1), Kind::Overlooked, 0).await;
+    shop.reserve(1, 2).await;
+    let release = async |id| shop.ports.inventory.release(&back(id, 1), &KEY.into(), None).await;
+    assert_eq!(release(2).await, Ok(Undo::NothingToUndo));
+    assert_eq!(shop.number("SELECT reserved FROM stock").await, 2);
+    // A compensation that a person requests is another request.
+    assert_eq!(release(3).await, Ok(Undo::Undone));
+    assert_eq!(shop.number("SELECT reserved FROM stock").await, 0);
 }
 
 #[test]
@@ -165,5 +196,9 @@ fn each_is_planned_only_where_it_can_be() {
     refused("settle-payment", Kind::Mismatch);
     refused("release-stock", Kind::Fenced);
     refused("reserve-stock", Kind::Stale);
+    refused("void-payment", Kind::Stale);
+    refused("reserve-stock", Kind::Overlooked);
+    refused("settle-payment", Kind::RefusedApplied);
+    refused("reserve-stock", Kind::Oversized);
     refused("reserve-stock/query", Kind::Partial);
 }

@@ -67,7 +67,7 @@ async fn a_slow_call_is_heard_of_and_outlives_its_caller() {
     shop.plan("release-stock", (1, 1), Kind::Slow, 20_000).await;
     shop.reserve(1, 2).await;
     let inventory = shop.ports.inventory.clone();
-    let caller = tokio::spawn(async move { inventory.release(&back(11, 1), &KEY.into()).await });
+    let caller = tokio::spawn(async move { inventory.release(&back(11, 1), &KEY.into(), None).await });
     shop.clock.somebody_waits().await;
     assert_eq!(shop.ports.inventory.released(&back(11, 1)).await, Ok(UndoFinding::InProgress));
     caller.abort();

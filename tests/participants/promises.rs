@@ -83,7 +83,7 @@ async fn what_was_held_is_released_once_however_often_it_is_asked_for() {
     let shop = Shop::open().await;
     shop.reserve(1, 2).await;
     for _ in 0..2 {
-        let undone = shop.ports.inventory.release(&back(11, 1), &KEY.into()).await;
+        let undone = shop.ports.inventory.release(&back(11, 1), &KEY.into(), None).await;
         assert_eq!(undone, Ok(Undo::Undone));
     }
     assert_eq!(shop.number("SELECT on_hand FROM stock").await, 10);
@@ -151,7 +151,7 @@ async fn a_sale_is_seen_when_its_order_is_done_and_not_before() {
     assert_eq!(sale().await, Err(CallError::Refused(NoSale { order: KEY.into() })));
     shop.reserve(91, 1).await;
     assert_eq!(code_of(sale().await), code::TOO_EARLY);
-    shop.ports.inventory.release(&back(92, 91), &KEY.into()).await.unwrap();
+    shop.ports.inventory.release(&back(92, 91), &KEY.into(), None).await.unwrap();
     shop.sell().await;
     let seen = sale().await.unwrap();
     assert_eq!((seen.captured, seen.refunded), (eur(3_000), eur(0)));

@@ -190,7 +190,8 @@ fn the_desk_offers_a_line_that_works_when_it_is_pasted() {
     let ended = place.run_lines(order.as_bytes(), &[]);
     assert_code(&ended, 0);
     let page = Page::read(&ended.out);
-    let offered = "order/O-1 ship-parcel/forward: resume, accept, waive, pause, close";
+    let offered =
+        "order/O-1 ship-parcel/forward: resume, accept, waive, pause, assign, set_disposition, close";
     assert!(page.line("DESK", offered).is_some(), "{}", ended.out);
     let line = page.line("DESK", r#"{"resume""#).expect("there is a line").trim().to_owned();
     let shown = run(["--database", &place.database(), "--show", "O-1"]);
@@ -267,7 +268,7 @@ fn the_lines_that_are_shown_are_lines() {
         lines
     };
     let readme = fs::read_to_string(super::repository("examples/README.md")).unwrap();
-    for (shown, verbs) in [(whole(&run(["--help"]).out), 2), (whole(&readme), 8)] {
+    for (shown, verbs) in [(whole(&run(["--help"]).out), 2), (whole(&readme), 12)] {
         let place = Place::new();
         let ended = place.run_lines(shown.as_bytes(), &[]);
         assert_code(&ended, 0);

@@ -4,7 +4,7 @@
 mod barrier;
 mod ports;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amends::core::RequestId;
@@ -33,6 +33,8 @@ pub(crate) struct Books {
     pub(crate) shelf: BTreeMap<Sku, u32>,
     /// Goods set aside, by reservation.
     pub(crate) reserved: BTreeMap<String, Vec<(Sku, u32)>>,
+    /// Reservations whose goods somebody has packed.
+    pub(crate) packed: BTreeSet<String>,
     /// Goods with customers, by order.
     pub(crate) sent: BTreeMap<String, Vec<(Sku, u32)>>,
     /// Money held, by authorization.

@@ -10,4 +10,4 @@ mod tests;
 // The public interface is:
 pub use definition::{PaymentSaga, payment_saga};
 pub use model::{InvalidPayment, PaymentRequested};
-pub use steps::{AuthorisePayment, CheckFraud, CheckLimit, PrintReceipt, SettlePayment};
+pub use steps::{AuthorisePayment, CheckFraud, CheckLimit, PrintReceipt, SendReceipt, SettlePayment};

@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 // The public interface is:
 pub use call::{Answer, Call, CallError, Fault, UndoAnswer, UndoError, code};
-pub use inventory::{Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine};
+pub use inventory::{
+    Goods, GoodsState, Inventory, OutOfStock, Reservation, Reserve, Restock, Restocked, StockLine,
+};
 pub use letters::{Notice, Notifications, Receipt, Receipts, Sent};
 pub use payments::{
     Authorization, Authorize, Capture, CaptureFunds, DeclineReason, Declined, Ledger, Payments, RefundFunds,

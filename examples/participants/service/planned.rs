@@ -1,7 +1,6 @@
 //! What is planned to go wrong *within* a call: all of it goes through the barrier, so that the barrier keeps it
 //! and answers the next call by itself.
 
-use amends::core::Json;
 use amends_barrier::{self as barrier, Outcome};
 use amends_workflows::ports::{Call, Fault, code};
 use sea_orm::{DatabaseTransaction, TransactionTrait};
@@ -86,12 +85,15 @@ impl Service {
         Ok(matches!(found.map_err(Failed::from)?, barrier::Finding::Kept(_)))
     }
 
-    /// How what the compensation would undo stands now.
-    pub(super) async fn as_it_stands<U: Undoing>(&self, call: &Call) -> Result<Json, Fault> {
+    /// Somebody moves what the compensation is to undo.
+    pub(super) async fn move_it<U: Undoing>(&self, call: &Call) -> Result<(), Fault> {
         let forward = call.forward_request_id.to_string();
-        let row = sql::first(&self.0.reader, U::STANDS, [forward.into()]).await.map_err(Failed::from)?;
-        let text: Option<String> =
-            row.map(|row| row.try_get_by_index(0)).transpose().map_err(Failed::from)?;
-        Json::parse(text.as_deref().unwrap_or("null")).map_err(|error| Fault::lost(error.to_string()))
+        sql::execute(&self.0.writer, U::MOVES, [forward.into()]).await.map_err(Failed::from)?;
+        Ok(())
+    }
+
+    /// Is this the first time that it is asked so about this business key?
+    pub(super) async fn is_first(&self, call: &Call, name: &str) -> Result<bool, Fault> {
+        Ok(self.count(call, name).await.map_err(Failed::from)? == 1)
     }
 }

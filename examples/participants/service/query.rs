@@ -85,7 +85,7 @@ impl Service {
         if !known {
             return Ok(None);
         }
-        let number = self.count_query(call, &name).await.map_err(Failed::from)?;
+        let number = self.count(call, &name).await.map_err(Failed::from)?;
         let fate = {
             let plan = self.0.plan.read().unwrap_or_else(PoisonError::into_inner);
             plan.fate(&call.business_key, &name, number)
@@ -101,7 +101,8 @@ impl Service {
         }
     }
 
-    async fn count_query(&self, call: &Call, name: &str) -> Result<u32, DbErr> {
+    /// How often it was asked so about this business key, this time included.
+    pub(super) async fn count(&self, call: &Call, name: &str) -> Result<u32, DbErr> {
         let count = "INSERT INTO query_count VALUES ($1, $2, 1) \
                      ON CONFLICT (business_key, call) DO UPDATE SET queries = query_count.queries + 1 RETURNING queries";
         let row = sql::first(&self.0.writer, count, [(&*call.business_key).into(), name.into()]).await?;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use amends::core::OperationId;
 use amends::core::event::{Answer, Failure, FailureKind, Recorded};
-use amends::core::machine::Attempted;
+use amends::core::machine::{Approval, Attempted};
 use amends::core::state::Stage;
-use amends::operator::{By, OperateError};
+use amends::core::{ActionId, Direction, OperationId};
+use amends::operator::{By, CompensationDemand, OperateError};
 use amends::{SagaHandle, SagaView};
 
 use super::{Drive, Standing};
@@ -21,14 +21,12 @@ impl Drive<'_> {
         loop {
             let (line, operator) = self.operators.get(name)?.front()?.clone();
             let id = operation_id(self.source, line);
-            let is_late = matches!(operator.verb, Verb::LateAnswer(..));
             match view.state().answers.get(&id) {
                 Some((_, answer)) => {
                     self.facts.operations.insert(line, (operator, answer_text(answer)));
                     self.forget_operator(name);
                 }
-                // Nothing but news reaches a saga that has ended.
-                None if view.ended_at.is_some() && !is_late => {
+                None if view.ended_at.is_some() && !reaches_the_ended(&operator.verb, view) => {
                     self.facts.operations.insert(line, (operator, ENDED.to_owned()));
                     self.forget_operator(name);
                 }
@@ -44,12 +42,6 @@ impl Drive<'_> {
                 self.operators.remove(name);
             }
         }
-    }
-
-    /// Whether a participant has yet to say something about this saga, ended or not.
-    pub(super) fn awaits_late_answer(&self, name: &SagaName) -> bool {
-        let queue = self.operators.get(name);
-        queue.is_some_and(|queue| queue.iter().any(|(_, line)| matches!(line.verb, Verb::LateAnswer(..))))
     }
 
     pub(super) async fn give(&self, handle: &SagaHandle, line: usize, operator: &Operator) -> String {
@@ -95,6 +87,24 @@ impl Drive<'_> {
             Verb::Accept(action, result, evidence) => saga.accept(action, result, evidence, by).await,
             Verb::Found(action, finding, evidence) => saga.found(action, finding, evidence, by).await,
             Verb::Supply(action, result, evidence) => saga.supply(action, result, evidence, by).await,
+            Verb::Keep(action, wait) => {
+                let until = self.shop.engine.now() + wait.mul_f64(self.shop.pace);
+                saga.keep(action, until, by).await
+            }
+            Verb::Assign(action, to) => saga.assign(item(action.as_ref()), to, by).await,
+            Verb::SetDisposition(action, disposition) => {
+                saga.set_disposition(item(action.as_ref()), disposition, by).await
+            }
+            Verb::CompensateInDoubt(action) => saga.risky().compensate_in_doubt(action, by).await,
+            Verb::Compensate { action, reason_code, policy } => {
+                let Direction::Manual(id) = action.direction else {
+                    let why = format!("`{action}` is no requested compensation");
+                    return Err(OperateError::Incomplete(why));
+                };
+                let mut demand = CompensationDemand::new(&*action.step, id, reason_code);
+                demand.approval = policy.map_or(Approval::AnotherPerson, Approval::Policy);
+                saga.compensate(demand, by).await
+            }
             Verb::Close { follow_up, named } => saga.risky().close(follow_up, named, by).await,
             Verb::Approve(Some(action)) => saga.approve(action, by).await,
             Verb::Approve(None) => saga.risky().approve_close(self.closing(handle).await, by).await,
@@ -166,6 +176,19 @@ impl Drive<'_> {
 
 const ENDED: &str = "not given: the saga ended without standing on a desk";
 
+/// Nothing reaches a saga that has ended but news, a compensation that is requested, and what concerns a desk item
+/// that is there all the same.
+fn reaches_the_ended(verb: &Verb, view: &SagaView) -> bool {
+    let on_a_desk = |action: &ActionId| view.desk.iter().any(|item| item.action.as_ref() == Some(action));
+    let is_new = matches!(verb, Verb::LateAnswer(..) | Verb::Compensate { .. });
+    is_new || verb.action().is_some_and(on_a_desk)
+}
+
+/// The name of a desk item.
+fn item(action: Option<&ActionId>) -> String {
+    action.map(ToString::to_string).unwrap_or_default()
+}
+
 /// Does the saga stand as this verb expects?
 pub(super) fn is_time_for(verb: &Verb, view: &SagaView) -> bool {
     let state = view.state();
@@ -173,6 +196,13 @@ pub(super) fn is_time_for(verb: &Verb, view: &SagaView) -> bool {
         Verb::Unpause => state.paused.is_some(),
         Verb::Approve(None) | Verb::Deny(None) => state.closing.is_some(),
         Verb::LateAnswer(..) => view.ended_at.is_some(),
+        Verb::Compensate { .. } => false, // When nothing else moves.
+        Verb::CompensateInDoubt(action) => {
+            view.turned.is_some() && view.desk.iter().any(|item| item.action.as_ref() == Some(action))
+        }
+        Verb::Assign(None, _) | Verb::SetDisposition(None, _) => {
+            view.desk.iter().any(|item| item.action.is_none())
+        }
         Verb::RetryNow(action) => {
             let stage = state.action(view.plan(), action).map(|action| action.stage);
             stage == Some(Stage::RetryScheduled)
@@ -186,6 +216,9 @@ pub(super) fn is_time_for(verb: &Verb, view: &SagaView) -> bool {
         | Verb::Waive(action)
         | Verb::Accept(action, ..)
         | Verb::Found(action, ..)
+        | Verb::Keep(action, _)
+        | Verb::Assign(Some(action), _)
+        | Verb::SetDisposition(Some(action), _)
         | Verb::Approve(Some(action))
         | Verb::Deny(Some(action)) => view.desk.iter().any(|item| item.action.as_ref() == Some(action)),
     }

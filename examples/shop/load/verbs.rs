@@ -1,8 +1,9 @@
 //! What a person does about a saga, as a line says it: `{"resume": {"saga": …, "action": …, "reason": …}}`.
 
 use std::fmt;
+use std::time::Duration;
 
-use amends::core::{ActionId, Json};
+use amends::core::{ActionId, Direction, Json};
 use amends::operator::PersonFinding;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -50,6 +51,23 @@ pub enum Verb {
     Found(ActionId, PersonFinding, String),
     /// The result that could not be recorded.
     Supply(ActionId, Json, String),
+    /// The next query comes so much later.
+    Keep(ActionId, Duration),
+    /// Somebody works on a desk item; without an action, on the saga's own.
+    Assign(Option<ActionId>, String),
+    /// What was decided about a desk item.
+    SetDisposition(Option<ActionId>, String),
+    /// What is unknown in a saga that turned back is compensated.
+    CompensateInDoubt(ActionId),
+    /// What is in place is compensated, as a new business action.
+    Compensate {
+        /// Which: `step/manual:ID`, with an id that the requester brings.
+        action: ActionId,
+        /// From the shop's vocabulary.
+        reason_code: String,
+        /// The policy that allows it; none: another person approves.
+        policy: Option<String>,
+    },
     /// The saga is to end as it stands; another person approves.
     Close {
         /// What is done about the effects that remain.
@@ -75,7 +93,7 @@ pub enum Late {
 }
 
 /// The names of all verbs, in the order in which they are told.
-pub const VERBS: [&str; 16] = [
+pub const VERBS: [&str; 21] = [
     "resume",
     "cancel",
     "turn_back",
@@ -86,6 +104,11 @@ pub const VERBS: [&str; 16] = [
     "reject",
     "waive",
     "supply",
+    "keep",
+    "assign",
+    "set_disposition",
+    "compensate",
+    "compensate_in_doubt",
     "pause",
     "unpause",
     "close",
@@ -110,6 +133,11 @@ impl Verb {
             Self::Accept(..) => "accept",
             Self::Found(..) => "found",
             Self::Supply(..) => "supply",
+            Self::Keep(..) => "keep",
+            Self::Assign(..) => "assign",
+            Self::SetDisposition(..) => "set_disposition",
+            Self::CompensateInDoubt(_) => "compensate_in_doubt",
+            Self::Compensate { .. } => "compensate",
             Self::Close { .. } => "close",
             Self::Approve(_) => "approve",
             Self::Deny(_) => "deny",
@@ -121,7 +149,10 @@ impl Verb {
     pub fn action(&self) -> Option<&ActionId> {
         match self {
             Self::Cancel | Self::TurnBack | Self::Pause | Self::Unpause | Self::Close { .. } => None,
-            Self::Approve(action) | Self::Deny(action) => action.as_ref(),
+            Self::Approve(action)
+            | Self::Deny(action)
+            | Self::Assign(action, _)
+            | Self::SetDisposition(action, _) => action.as_ref(),
             Self::Resume(action)
             | Self::RetryNow(action)
             | Self::SendAgain(action)
@@ -130,6 +161,9 @@ impl Verb {
             | Self::Accept(action, ..)
             | Self::Found(action, ..)
             | Self::Supply(action, ..)
+            | Self::Keep(action, _)
+            | Self::CompensateInDoubt(action)
+            | Self::Compensate { action, .. }
             | Self::LateAnswer(action, ..) => Some(action),
         }
     }
@@ -231,6 +265,51 @@ enum WrittenFinding {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "what is kept as it is, an object")]
+struct Kept {
+    saga: WrittenName,
+    action: ActionId,
+    seconds: u32,
+    reason: String,
+    #[serde(default = "operator")]
+    by: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "who works on a desk item, an object")]
+struct Assigned {
+    saga: WrittenName,
+    action: Option<ActionId>,
+    to: String,
+    reason: String,
+    #[serde(default = "operator")]
+    by: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "what was decided about a desk item, an object")]
+struct Disposed {
+    saga: WrittenName,
+    action: Option<ActionId>,
+    disposition: String,
+    reason: String,
+    #[serde(default = "operator")]
+    by: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a compensation that is requested, an object")]
+struct Requested {
+    saga: WrittenName,
+    action: ActionId,
+    reason_code: String,
+    policy: Option<String>,
+    reason: String,
+    #[serde(default = "operator")]
+    by: String,
+}
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "what is closed, an object")]
 struct Closing {
     saga: WrittenName,
@@ -290,6 +369,7 @@ fn understand(verb: &str, content: &Json) -> Result<Operator, Malformed> {
         "send_again" => of_action(Verb::SendAgain),
         "reject" => of_action(Verb::Reject),
         "waive" => of_action(Verb::Waive),
+        "compensate_in_doubt" => of_action(Verb::CompensateInDoubt),
         "approve" => decided(Verb::Approve),
         "deny" => decided(Verb::Deny),
         "accept" => {
@@ -314,6 +394,20 @@ fn understand(verb: &str, content: &Json) -> Result<Operator, Malformed> {
             };
             Ok(Operator { saga: saga.0, verb: Verb::Found(action, finding, evidence), by, reason })
         }
+        "keep" => {
+            let Kept { saga, action, seconds, reason, by } = admission::decode(content)?;
+            let verb = Verb::Keep(action, Duration::from_secs(u64::from(seconds)));
+            Ok(Operator { saga: saga.0, verb, by, reason })
+        }
+        "assign" => {
+            let Assigned { saga, action, to, reason, by } = admission::decode(content)?;
+            Ok(Operator { saga: saga.0, verb: Verb::Assign(action, to), by, reason })
+        }
+        "set_disposition" => {
+            let Disposed { saga, action, disposition, reason, by } = admission::decode(content)?;
+            Ok(Operator { saga: saga.0, verb: Verb::SetDisposition(action, disposition), by, reason })
+        }
+        "compensate" => requested(content),
         "close" => {
             let Closing { saga, follow_up, named, reason, by } = admission::decode(content)?;
             Ok(Operator { saga: saga.0, verb: Verb::Close { follow_up, named }, by, reason })
@@ -329,4 +423,15 @@ fn understand(verb: &str, content: &Json) -> Result<Operator, Malformed> {
             Err(Malformed { path: "$".to_owned(), reason })
         }
     }
+}
+
+/// A compensation that is requested has an id of its own: that of the step's is taken.
+fn requested(content: &Json) -> Result<Operator, Malformed> {
+    let Requested { saga, action, reason_code, policy, reason, by } = admission::decode(content)?;
+    if !matches!(action.direction, Direction::Manual(_)) {
+        let reason =
+            format!("`{action}` is no requested compensation; write step/manual:ID with an id of yours");
+        return Err(Malformed { path: "$.action".to_owned(), reason });
+    }
+    Ok(Operator { saga: saga.0, verb: Verb::Compensate { action, reason_code, policy }, by, reason })
 }

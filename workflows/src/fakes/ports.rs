@@ -1,5 +1,6 @@
 //! What the fakes do.
 
+use amends::core::Json;
 use amends::prelude::{Contract, Finding, Never, UndoFinding};
 use async_trait::async_trait;
 
@@ -49,7 +50,14 @@ impl Inventory for FakeShop {
         Ok(self.find(call))
     }
 
-    async fn release(&self, call: &Call, _: &OrderId) -> UndoAnswer {
+    async fn release(&self, call: &Call, _: &OrderId, expected: Option<&Goods>) -> UndoAnswer {
+        let reservation = name("goods", call);
+        let packed = self.books().packed.contains(&reservation);
+        let state = if packed { GoodsState::Packed } else { GoodsState::Held };
+        let found = Goods { reservation: reservation.into(), state };
+        if expected.is_some_and(|expected| *expected != found) {
+            return Err(UndoError::Stale { found: Json::encode(&found).unwrap() });
+        }
         self.backward(call, |books| {
             for (sku, pieces) in books.reserved.remove(&name("goods", call)).unwrap() {
                 *books.shelf.get_mut(&sku).unwrap() += pieces;

@@ -1,5 +1,6 @@
 //! Tests of the order workflow.
 
+use amends::core::ActionId;
 use amends::core::agenda::Desk;
 use amends::core::plan::digest::shape;
 use amends_testkit::{Call, Fault, FaultKind, World, WorldSaga, expect, explore, explore_definition};
@@ -256,6 +257,20 @@ fn a_release_that_fails_for_good_holds_nothing_else_back() {
     assert_eq!(saga.compensations(), ["authorize-payment"]);
     assert!(shop.books().held.is_empty());
     world.resume(&saga, "reserve-stock/compensation").unwrap();
+    world.run_until_settled();
+    saga.assert_compensated();
+    shop.assert_nothing_held();
+}
+
+#[test]
+fn goods_that_somebody_has_packed_are_not_put_back_behind_his_back() {
+    let (mut world, shop, order) = world();
+    shop.books().packed.insert("goods of order-1".to_owned());
+    let saga = start(&mut world, &order, an_order_with("tok-1", "tok-empty"));
+    saga.assert_on_desk(Desk::Approval, "reserve-stock/compensation", "stale");
+    assert!(!shop.books().reserved.is_empty());
+    let release = || "reserve-stock/compensation".parse::<ActionId>().unwrap();
+    world.ask(&saga, |saga, by| async move { saga.approve(release(), by).await }).unwrap();
     world.run_until_settled();
     saga.assert_compensated();
     shop.assert_nothing_held();

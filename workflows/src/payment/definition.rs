@@ -1,10 +1,10 @@
 //! The payment saga's shape.
 //!
 //! ```text
-//!              ┌─▶ check-fraud ─┐
-//!    requested ┤   ○ read       ├─▶ authorise ──▶ capture-payment ──▶ settle ──────▶ print-receipt
-//!              └─▶ check-limit ─┘   ⟲ void        ◆ pivot             ▸ retriable    ▸ retriable
-//!                  ○ read
+//!              ┌─▶ check-fraud ─┐                                                ┌─▶ send-receipt, if on no paper
+//!    requested ┤   ○ read       ├─▶ authorise ──▶ capture-payment ──▶ settle ──┤   ▸ retriable
+//!              └─▶ check-limit ─┘   ⟲ void        ◆ pivot             ▸        └─▶ print-receipt, otherwise
+//!                  ○ read                                                          ▸ retriable
 //! ```
 //!
 //! | step | an unknown outcome is settled | undone by, and *its* unknown |
@@ -13,12 +13,15 @@
 //! | authorise | by query; in doubt the void closes it out | void, by query |
 //! | capture-payment | by query | nothing: the pivot |
 //! | settle | by query | |
+//! | send-receipt | by repeating | |
 //! | print-receipt | by an operator | |
+//!
+//! Version 1 printed every receipt.
 
 use amends::prelude::{Configure, Handle, PlanErrors, Saga, SagaBuilder};
 
 use super::model::PaymentRequested;
-use super::steps::{AuthorisePayment, CheckFraud, CheckLimit, PrintReceipt, SettlePayment};
+use super::steps::{AuthorisePayment, CheckFraud, CheckLimit, PrintReceipt, SendReceipt, SettlePayment};
 use crate::order::CapturePayment;
 use crate::ports::{Authorization, Capture, Participants, Sent, Settlement};
 
@@ -40,7 +43,7 @@ pub struct PaymentSaga {
 /// # Errors
 /// When the definition is wrong, which a test excludes.
 pub fn payment_saga(p: &Participants) -> Result<PaymentSaga, PlanErrors> {
-    let (s, payment) = SagaBuilder::<PaymentRequested>::new("payment", 1);
+    let (s, payment) = SagaBuilder::<PaymentRequested>::new("payment", 2);
     let mut s = s.compensation_default("compensation");
 
     let fraud = s.read("check-fraud", CheckFraud::new(p.risk.clone()).retry("risk-engine"), payment);
@@ -55,8 +58,14 @@ pub fn payment_saga(p: &Participants) -> Result<PaymentSaga, PlanErrors> {
     let settle = SettlePayment::new(p.ledger.clone()).retry("ledger").query("ledger");
     let settlement = s.retriable("settle", settle, capture);
 
+    let send = SendReceipt::new(p.notifications.clone()).retry("post-office").query("post-office");
     let print = PrintReceipt::new(p.receipts.clone()).retry("post-office");
-    let sent = s.retriable("print-receipt", print, (payment, settlement));
+    let sent = s.either(
+        "paperless",
+        payment.map(|payment| payment.is_paperless()),
+        |b| b.retriable("send-receipt", send, (payment, settlement)),
+        |b| b.retriable("print-receipt", print, (payment, settlement)),
+    );
 
     Ok(PaymentSaga { saga: s.finish(sent)?, authorization, capture, settlement })
 }

@@ -15,6 +15,7 @@ pub struct PaymentRequested {
     customer: CustomerId,
     card: CardToken,
     amount: Money,
+    paperless: bool,
 }
 
 impl Payload for PaymentRequested {
@@ -30,7 +31,7 @@ pub enum InvalidPayment {
 }
 
 impl PaymentRequested {
-    /// Checks the amount.
+    /// A payment with a receipt on paper. Checks the amount.
     ///
     /// # Errors
     /// When nothing is to be paid.
@@ -43,7 +44,13 @@ impl PaymentRequested {
         if !amount.is_positive() {
             return Err(InvalidPayment::NotPositive(amount));
         }
-        Ok(Self { payment, customer, card, amount })
+        Ok(Self { payment, customer, card, amount, paperless: false })
+    }
+
+    /// The same, with a message for a receipt.
+    #[must_use]
+    pub fn paperless(self) -> Self {
+        Self { paperless: true, ..self }
     }
 
     /// What the shop calls it.
@@ -70,6 +77,12 @@ impl PaymentRequested {
         self.amount
     }
 
+    /// Is a message receipt enough?
+    #[must_use]
+    pub fn is_paperless(&self) -> bool {
+        self.paperless
+    }
+
     /// The same, as the checks ask about it.
     #[must_use]
     pub fn purchase(&self) -> Purchase {
@@ -85,19 +98,22 @@ struct Unchecked {
     customer: CustomerId,
     card: CardToken,
     amount: Money,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    paperless: bool,
 }
 
 impl TryFrom<Unchecked> for PaymentRequested {
     type Error = InvalidPayment;
 
     fn try_from(written: Unchecked) -> Result<Self, InvalidPayment> {
-        Self::new(written.payment, written.customer, written.card, written.amount)
+        let Unchecked { payment, customer, card, amount, paperless } = written;
+        Ok(Self { paperless, ..Self::new(payment, customer, card, amount)? })
     }
 }
 
 impl From<PaymentRequested> for Unchecked {
     fn from(payment: PaymentRequested) -> Self {
-        let PaymentRequested { payment, customer, card, amount } = payment;
-        Self { payment, customer, card, amount }
+        let PaymentRequested { payment, customer, card, amount, paperless } = payment;
+        Self { payment, customer, card, amount, paperless }
     }
 }

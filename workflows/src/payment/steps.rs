@@ -8,5 +8,5 @@ mod settle;
 // The public interface is:
 pub use authorise::AuthorisePayment;
 pub use checks::{CheckFraud, CheckLimit};
-pub use receipt::PrintReceipt;
+pub use receipt::{PrintReceipt, SendReceipt};
 pub use settle::SettlePayment;

@@ -25,11 +25,11 @@ fn open(world: &mut World) -> (FakeShop, PaymentSaga) {
 }
 
 #[test]
-fn the_shape_is_what_version_1_runs_with() {
+fn the_shape_is_what_version_2_runs_with() {
     let (_, _, payment) = world();
     // Sagas in flight were begun with this shape: whoever changes it changes the version too.
     expect![[r#"
-        workflow payment version 1
+        workflow payment version 2
         input payment-requested/1
         read check-fraud: payment-requested/1 -> risk-score/1 | fraud-suspected/1, settled no effect
           input recorded [input]
@@ -52,11 +52,20 @@ fn the_shape_is_what_version_1_runs_with() {
           input recorded [capture-payment]
           policies retry=ledger query=ledger compensation=compensation
           waits for [capture-payment]
+        retriable send-receipt: (payment-requested/1, settlement/1) -> sent/1 | never, settled by repeating
+          input recorded [input, settle]
+          policies retry=post-office query=post-office compensation=compensation
+          waits for [capture-payment, settle]
         retriable print-receipt: (payment-requested/1, settlement/1) -> sent/1 | never, settled by operator
           input recorded [input, settle]
           policies retry=post-office query=default compensation=compensation
           waits for [capture-payment, settle]
-        result print-receipt
+        either paperless: sent/1
+          condition shaped [input]
+          taken [send-receipt] gives send-receipt
+          otherwise [print-receipt] gives print-receipt
+          waits for [capture-payment]
+        result paperless
     "#]].assert_eq(&shape(payment.saga.plan()));
 }
 
@@ -101,12 +110,14 @@ fn the_saga_draws_itself() {
                    ┌─────────────────┐
                    │     settle      │
                    └────────┬────────┘
-                            ▼
-                   ┌─────────────────┐
-                   │  print-receipt  │
-                   └─────────────────┘
+                 ┌──────────┴──────────┐
+                 ▼                     ▼
+        ┌─────────────────┐   ┌─────────────────┐
+        │ send-receipt ?  │   │ print-receipt ? │
+        └─────────────────┘   └─────────────────┘
 
-        ↺ has a compensation   ═ pivot: no way back   ╌ read
+        ↺ has a compensation   ═ pivot: no way back   ╌ read   ? in a branch
+        if paperless: send-receipt; otherwise print-receipt
     "#]]
     .assert_eq(&payment.saga.text());
 }
@@ -148,6 +159,18 @@ fn a_payment_is_taken_settled_and_receipted() {
     assert_eq!(shop.books().letters, ["received 50.00 EUR"]);
     shop.assert_balances();
     shop.assert_nothing_held();
+}
+
+#[test]
+fn a_paperless_payment_is_receipted_by_a_message_and_nothing_is_printed() {
+    let (mut world, shop, payment) = world();
+    world.inject(Fault::first("send-receipt", Call::Forward, FaultKind::ReplyLost));
+    let saga = start(&mut world, &payment, a_payment("tok-1", 5_000).paperless());
+    saga.assert_completed();
+    assert_eq!((saga.attempts("send-receipt"), saga.attempts("print-receipt")), (2, 0));
+    assert_eq!(shop.books().letters, ["Received with thanks: 50.00 EUR for payment-1."]);
+    let written = serde_json::to_string(&a_payment("tok-1", 5_000)).unwrap();
+    assert!(!written.contains("paperless"), "a payment is written as ever: {written}");
 }
 
 #[test]

@@ -37,6 +37,33 @@ impl Payload for Reservation {
     const SCHEMA: &'static str = "reservation/1";
 }
 
+/// How goods stand that were set aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoodsState {
+    /// Set aside, and untouched.
+    Held,
+    /// Somebody has packed them since.
+    Packed,
+    /// On the shelf again.
+    Released,
+    /// Sent.
+    Shipped,
+}
+
+/// Goods that were set aside, as they stand now.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Goods {
+    /// What the warehouse calls them.
+    pub reservation: ReservationId,
+    /// How they stand.
+    pub state: GoodsState,
+}
+
+impl Payload for Goods {
+    const SCHEMA: &'static str = "goods/1";
+}
+
 /// There is not enough of something.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OutOfStock {
@@ -84,8 +111,9 @@ pub trait Inventory: Send + Sync + 'static {
     /// What became of [`reserve`](Self::reserve).
     async fn reservation(&self, call: &Call) -> Result<Finding<Reservation, OutOfStock>, Fault>;
 
-    /// Puts the goods of the reservation `call.forward_request_id` back on the shelf.
-    async fn release(&self, call: &Call, order: &OrderId) -> UndoAnswer;
+    /// Puts the goods of the reservation `call.forward_request_id` back on the shelf. Where they do not stand as
+    /// `expected`, if anything is, it leaves them alone and answers [`UndoError::Stale`](super::UndoError::Stale).
+    async fn release(&self, call: &Call, order: &OrderId, expected: Option<&Goods>) -> UndoAnswer;
 
     /// What became of [`release`](Self::release).
     async fn released(&self, call: &Call) -> Result<UndoFinding, Fault>;

@@ -34,6 +34,8 @@ pub(super) fn of_settled(
         Verdict::Nothing("a read has no effect")
     } else if a.dispute.is_some() {
         Verdict::Nothing("the outcome is disputed already")
+    } else if tells_an_effect(answered) && is_undone_by_request(s, &action) {
+        Verdict::Nothing("that is known, and a requested compensation has undone it")
     } else if s.state.phase == Phase::Closed && !a.stage.is_settled() {
         Verdict::Contradicts("the saga was closed while this was open")
     } else {
@@ -46,6 +48,16 @@ pub(super) fn of_settled(
         Verdict::Contradicts(why) => JournalEvent::Disputed(news(why)),
     };
     s.record(event);
+}
+
+fn tells_an_effect(answered: &Attempted) -> bool {
+    matches!(answered, Attempted::Succeeded(_) | Attempted::Partial(_))
+}
+
+/// Has a person had the effect of this step undone?
+fn is_undone_by_request(s: &Scribe<'_>, action: &ActionId) -> bool {
+    let step = s.plan.find(&action.step).filter(|_| action.is_forward()).map(|ix| s.state.step(ix));
+    step.is_some_and(|step| step.manual.iter().any(|manual| manual.action.has_effect()))
 }
 
 /// A finding of a query that is not under way. Of what is settled it speaks as a whole; else it is what an answer

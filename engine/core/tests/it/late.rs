@@ -502,6 +502,36 @@ fn a_result_of_what_a_person_found_not_applied_is_needed_anew() {
 }
 
 #[test]
+fn a_late_success_that_comes_again_after_a_person_had_it_undone_is_a_duplicate() {
+    check(
+        "step a(input) by-repeating fence\n policy attempts=1\n query-policy base=0s",
+        "begin a\n lost a\n cancel op1\n begin undo:a\n nothing undo:a\n ok a#1\n accept a \"it\" op2\n \
+         compensate m1:a op3 by-policy\n begin m1:a\n ok m1:a \"Undone\"\n ok a#1\n agenda",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → desk, attempts-spent
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     undo:a#1 succeeded: "NothingToUndo"
+            0s     compensated
+            0s     dispute of a#1: applied "a" (it took effect, and that is not what is recorded)
+            0s     a accepted by a person with "it"
+            0s     answered op2, Accept: accepted
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op3, Compensate: accepted
+            0s     m1:a#1 started (Ready)
+            0s     m1:a#1 succeeded: "Undone"
+            0s     news of a#1: applied "a" (that is known, and a requested compensation has undone it)
+            0s     ?
+            = COMPENSATED (cancelled by ann)
+              a: SKIPPED none · undo SUCCEEDED none · m1:a SUCCEEDED applied
+        "#]],
+    );
+}
+
+#[test]
 fn a_requested_compensation_that_finds_nothing_ends_no_dispute() {
     check(
         "step a(input) by-repeating fence\n policy attempts=1\n query-policy base=0s",

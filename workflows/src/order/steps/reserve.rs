@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use amends::prelude::{
-    ByQuery, Compensate, CompensationError, Contract, Finding, Forward, QueryError, Reconcile,
+    ByQuery, Compensate, CompensationError, Contract, Finding, Forward, Precondition, QueryError, Reconcile,
     ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
 };
 
 use crate::order::OrderPlaced;
-use crate::ports::{Call, Inventory, OutOfStock, Reservation, Reserve};
+use crate::ports::{Call, Goods, GoodsState, Inventory, OutOfStock, Reservation, Reserve};
 use crate::rules::{self, WAREHOUSE};
 
 /// Sets all goods of the order aside, or none. The warehouse keeps a barrier and can be asked, so what became
@@ -54,6 +54,13 @@ impl Reconcile for ReserveStock {
 impl Compensate for ReserveStock {
     type UndoSettle = ByQuery;
 
+    /// What was set aside lies there untouched. Goods that somebody has packed since are not put back behind his
+    /// back: the compensation waits for a person.
+    fn expected(&self, forward: &Forward<Reservation>) -> Option<Precondition> {
+        let (Forward::Completed(made) | Forward::Partial(Some(made))) = forward else { return None };
+        Some(Precondition::of(&Goods { reservation: made.id.clone(), state: GoodsState::Held }))
+    }
+
     async fn compensate(
         &self,
         cx: &StepContext,
@@ -62,7 +69,9 @@ impl Compensate for ReserveStock {
     ) -> Result<Undo, CompensationError> {
         // Whatever is known of the reservation, the warehouse finds it by the forward request id: made, it is
         // released; in doubt, it is released or closed out for ever. So all cases of `Forward` are one.
-        let answer = self.inventory.release(&Call::of(cx), order.order()).await;
+        // Only the warehouse knows how the goods stand, so it compares, in the transaction that releases them.
+        let expected = cx.expected().map(Precondition::decode).transpose()?;
+        let answer = self.inventory.release(&Call::of(cx), order.order(), expected.as_ref()).await;
         rules::backward(&WAREHOUSE, "release", answer)
     }
 }
