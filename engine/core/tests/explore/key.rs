@@ -4,8 +4,10 @@
 //! saga, what persons were answered, and values beyond their kind (a result, nothing to undo, an omitted one).
 //! Attempts are known by how many are running, unknown, answered; the numbers of queries do not matter.
 //! Of a time counts only where it stands from now, and only if something will be compared with it: what has
-//! passed has passed, and gaps beyond [`FAR`] are alike, for no path of short waits crosses one.
-//! Once no news can contradict what is settled, nothing asks any more how it was settled.
+//! passed has passed, and of one step gaps beyond [`FAR`] are alike, for no path of short waits crosses one, and no
+//! other action sets a time against it.
+//! Once neither news nor a compensation in doubt can contradict what is settled, nothing asks any more how it was
+//! settled. That no move tells states with the same key apart is compared ([`crate::twins`]).
 //! Steps that the shape does not tell apart may have changed places.
 
 use amends_core::event::{Because, Finding, Recorded, StartCause, TurnReason};
@@ -23,22 +25,23 @@ pub(crate) type Key = u128;
 pub(crate) fn of(plan: &SagaPlan, alike: &[usize], state: &SagaState, now: Timestamp, left: Left) -> Key {
     let news = left.contradictions > 0;
     let (bytes, times) = (Vec::with_capacity(256), Vec::with_capacity(16));
-    let mut form = Form { bytes, times, now: now.0, news, deadlines: left.deadlines };
+    let mut form = Form { bytes, times, now: now.0, deadlines: left.deadlines };
     form.flag(news);
     form.saga(state);
     let mut ends = vec![form.bytes.len()];
     for (planned, step) in plan.steps.iter().zip(&state.steps) {
         form.flag(step.waived);
-        form.action(planned, &planned.retry, &step.forward);
+        let in_doubt = step.undo.as_ref().is_some_and(|undo| undo.in_doubt && !undo.is_settled());
+        form.action(planned, &planned.retry, &step.forward, news || in_doubt);
         form.flag(step.undo.is_some());
         if let Some(undo) = &step.undo {
-            form.action(planned, &planned.compensation, undo);
+            form.action(planned, &planned.compensation, undo, news);
         }
         form.count(step.manual.len());
         for manual in &step.manual {
             form.flag(manual.request.approved_by.is_some());
             form.flag(manual.denied.is_some());
-            form.action(planned, &planned.compensation, &manual.action);
+            form.action(planned, &planned.compensation, &manual.action, news);
         }
         ends.push(form.bytes.len());
     }
@@ -49,8 +52,9 @@ pub(crate) fn of(plan: &SagaPlan, alike: &[usize], state: &SagaState, now: Times
     for step in ordered(alike, steps) {
         hash.enter(step);
     }
+    let far = if plan.steps.len() == 1 { FAR } else { i64::MAX };
     for gap in gaps {
-        hash.mix(gap.min(FAR).unsigned_abs());
+        hash.mix(gap.min(far).unsigned_abs());
     }
     hash.end()
 }
@@ -73,7 +77,6 @@ struct Form {
     /// The times to come, and where their ranks stand.
     times: Vec<(i64, usize)>,
     now: i64,
-    news: bool,
     deadlines: bool,
 }
 
@@ -133,7 +136,8 @@ impl Form {
         }
     }
 
-    fn action(&mut self, planned: &StepPlan, policy: &RetryPolicy, a: &Action) {
+    /// May it be contradicted once it is settled?
+    fn action(&mut self, planned: &StepPlan, policy: &RetryPolicy, a: &Action, contradicted: bool) {
         self.put(a.stage as u8);
         self.put(a.effect as u8);
         if a.stage == Stage::Pending {
@@ -146,7 +150,7 @@ impl Form {
             Some(Recorded::Omitted(_)) => 3,
         });
         self.flag(a.in_doubt);
-        if !a.is_settled() || self.news {
+        if !a.is_settled() || contradicted {
             self.transmissions(planned, a);
             self.dispute(planned, a);
         }
@@ -168,7 +172,7 @@ impl Form {
         self.flag(a.settled_by.is_some());
         if let Some(window) = planned.contract.settle_window {
             self.flag(a.last_sent_at.is_none());
-            self.time(a.last_sent_at.filter(|_| a.running.is_none()).map(|sent| sent + window));
+            self.time(a.last_sent_at.map(|sent| sent + window)); // While one runs, too: it may be withdrawn.
         }
         if let Some(retention) = planned.contract.key_retention {
             self.time(a.first_sent_at.map(|sent| sent + retention));

@@ -20,6 +20,7 @@ use crate::live::Ends;
 use crate::moves::{Does, Move, Moves};
 use crate::script::json;
 use crate::story;
+use crate::twins::Twins;
 
 /// How far a search goes.
 #[derive(Clone, Copy)]
@@ -30,6 +31,8 @@ pub(crate) struct Bounds {
     pub(crate) visits: usize,
     /// One state in so many is replayed from its first fact on.
     pub(crate) sample: usize,
+    /// One state in so many is kept, and compared with others that have the same key; 0: none.
+    pub(crate) twins: usize,
 }
 
 /// What a search saw.
@@ -45,6 +48,8 @@ pub(crate) struct Seen {
     pub(crate) refused: usize,
     /// States that were reached and not explored, because of the cut.
     pub(crate) rest: usize,
+    /// Pairs of states with one key that were compared.
+    pub(crate) twins: usize,
 }
 
 /// How a state was reached: from which, by which of its moves.
@@ -79,6 +84,7 @@ struct Search<'a> {
     known: HashMap<Key, Front>,
     later: Vec<VecDeque<Later>>,
     ends: Ends,
+    twins: Twins,
     seen: Seen,
 }
 
@@ -108,6 +114,7 @@ pub(crate) fn explore(plan: &SagaPlan, alike: &[usize], bounds: Bounds) -> Seen 
         known: HashMap::new(),
         later: (0..levels).map(|_| VecDeque::new()).collect(),
         ends: Ends::default(),
+        twins: Twins::default(),
         seen: Seen { states: vec![0; levels], ..Seen::default() },
     };
     search.run();
@@ -176,6 +183,7 @@ impl Search<'_> {
             let Some(to) = self.make(&from, nth, one, &mut scratch) else { continue };
             let key = key::of(self.plan, self.alike, &to.state, to.now, to.left);
             if key == at || self.known.get(&key).is_some_and(|front| front.covers(to.left)) {
+                self.compare(&from, nth, key, &to);
                 continue;
             }
             if to.left == from.left {
@@ -253,6 +261,10 @@ impl Search<'_> {
         let in_time = invariants::begun_in_time(self.plan, &from.state, to.state.at, &to.events);
         self.held(from, Some(nth), in_time);
         self.held(from, Some(nth), invariants::ends_once(&from.state, &to.state));
+        if self.bounds.twins > 0 && self.ways.len().is_multiple_of(self.bounds.twins) {
+            let key = key::of(self.plan, self.alike, &to.state, to.now, to.left);
+            self.twins.keep(key, to.state.clone(), to.now);
+        }
         let way = u32::try_from(self.ways.len()).expect("memory ends before");
         self.ways.push(Way { from: from.way, nth });
         level.push_back(Visit { state: to.state, ledger, now: to.now, left: to.left, way });
@@ -276,6 +288,14 @@ impl Search<'_> {
             self.known.entry(key).or_default().add(left);
         }
         true
+    }
+
+    /// A state is left out for another with the same key: nothing that can follow tells the two apart.
+    fn compare(&mut self, from: &Visit, nth: u16, key: Key, to: &To) {
+        match self.twins.compare(self.plan, self.alike, key, &to.state, to.now, to.left) {
+            Ok(compared) => self.seen.twins += usize::from(compared),
+            Err(apart) => self.broken(from, Some(nth), &apart),
+        }
     }
 
     /// The whole journal gives the state back.

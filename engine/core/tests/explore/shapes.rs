@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use amends_core::plan::Source;
 use amends_core::{SagaPlan, StepIx};
 
 use crate::plan_text::plan;
@@ -35,11 +36,12 @@ impl Shape {
     }
 }
 
-/// Have both steps the same neighbours, and the same declaration? Steps of a branch stay as they are.
+/// Have both steps the same neighbours, and the same declaration, and is neither or are both the result? Steps of a
+/// branch stay as they are.
 fn are_alike(plan: &SagaPlan, one: usize, other: usize) -> bool {
     let of = |at: usize| {
         let (ix, step) = (StepIx(at), &plan.steps[at]);
-        let same = (step.kind, step.settle, step.undo, &step.contract);
+        let same = (step.kind, step.settle, step.undo, &step.contract, plan.result == Source::Step(ix));
         (plan.graph.parents(ix).to_vec(), plan.graph.children(ix).to_vec(), format!("{same:?}"))
     };
     one == other || (plan.branches.is_empty() && of(one) == of(other))
@@ -122,6 +124,10 @@ fn drawn(steps: usize, edges: &Edges, pivot: Option<usize>, turn: usize) -> Shap
         let _ = write!(lines, "{kind} {}({given}) {settle};", letter(at));
         let from = if parents.is_empty() { String::new() } else { format!("({})", parents.concat()) };
         let _ = write!(name, "{}{from}{} ", letter(at), if kind == "pivot" { "!" } else { "" });
+    }
+    let last = steps - 1;
+    if pivot != Some(last) && (0..last).any(|at| neighbours(at) == neighbours(last)) {
+        lines += "result input;"; // If it were the last step's, that one would be like no other.
     }
     Shape::read(name.trim(), lines.trim_end_matches(';'))
 }
