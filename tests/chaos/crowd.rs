@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use crate::process::shop;
-use crate::real::{moment, pause, signal, since};
+use crate::real::{is_long, moment, number, pause, signal, since};
 use crate::server::{Ending, Server};
 
 /// How many workers there are.
@@ -20,8 +20,15 @@ const LEASE: &str = "2";
 /// So long a worker is stopped: past its lease, so that the others have dismissed it when it wakes.
 const STOPPED: Duration = Duration::from_secs(6);
 
-/// A second of the shop takes so many seconds.
-const PACE: &str = "0.1";
+/// A second of the shop takes so many seconds. In the long variant calls have time enough for a busy machine.
+fn pace() -> &'static str {
+    if is_long() { "0.5" } else { "0.1" }
+}
+
+/// The longest time between two incidents.
+fn calm_ms() -> u64 {
+    number("CHAOS_CALM_MS", if is_long() { 3_000 } else { 1_200 })
+}
 
 /// In how many portions the lines are submitted. Each call submits all earlier ones again.
 const PORTIONS: usize = 10;
@@ -31,6 +38,9 @@ const LOOK_EVERY_MS: u64 = 20;
 
 /// A worker that was told to end has so long for it.
 const DRAIN: Duration = Duration::from_secs(60);
+
+/// So long after it has ended a worker is started again.
+const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +79,7 @@ struct Worker {
     child: Child,
     stopped: Option<Instant>,
     told_to_end: Option<Instant>,
+    ended: Option<Instant>,
 }
 
 /// Everybody, and what is still to happen.
@@ -94,7 +105,7 @@ impl<'a> Crowd<'a> {
             Self { server, rng, seed, orders, logs, workers, submitter: None, portions: (1, 0), tally };
         for n in 0..WORKERS {
             let child = crowd.spawn_worker(n);
-            crowd.workers.push(Worker { child, stopped: None, told_to_end: None });
+            crowd.workers.push(Worker { child, stopped: None, told_to_end: None, ended: None });
         }
         crowd
     }
@@ -104,7 +115,7 @@ impl<'a> Crowd<'a> {
         let incidents = self.draw();
         for (n, incident) in incidents.iter().enumerate() {
             self.portions.0 = (1 + n * PORTIONS / incidents.len()).min(PORTIONS);
-            let wait = self.rng.u64(50..1_200);
+            let wait = self.rng.u64(0..=calm_ms());
             self.look_after(wait).await;
             self.let_happen(*incident).await;
         }
@@ -234,6 +245,12 @@ impl<'a> Crowd<'a> {
             signal(&worker.child, "CONT");
             worker.stopped = None;
         }
+        if let Some(ended) = worker.ended {
+            if since(ended) >= AGAIN_AFTER {
+                self.start_again(n);
+            }
+            return;
+        }
         let Some(status) = worker.child.try_wait().expect("it can be asked") else {
             let late = worker.told_to_end.is_some_and(|told| since(told) > DRAIN);
             assert!(!late, "worker {n} did not end within {DRAIN:?}");
@@ -247,7 +264,7 @@ impl<'a> Crowd<'a> {
             (None, Some(_)) => self.tally.left += 1,
             (code, _) => panic!("worker {n} ended by itself, with {code:?}"),
         }
-        self.start_again(n);
+        self.workers[n].ended = Some(moment());
     }
 
     fn look_after_submitter(&mut self) {
@@ -262,9 +279,9 @@ impl<'a> Crowd<'a> {
             }
         }
         if self.portions.1 < self.portions.0 {
-            let number = self.orders as usize * (self.portions.1 + 1) / PORTIONS;
+            let some = self.orders as usize * (self.portions.1 + 1) / PORTIONS;
             let mut command = self.command("submit");
-            command.args(["--submit", "--lease", LEASE, "--pace", PACE]).args(self.lines(number as u64));
+            command.args(["--submit", "--lease", LEASE, "--pace", pace()]).args(self.lines(some as u64));
             self.submitter = Some(command.spawn().expect("the shop starts"));
         }
     }
@@ -281,12 +298,12 @@ impl<'a> Crowd<'a> {
 
     fn start_again(&mut self, n: usize) {
         let child = self.spawn_worker(n);
-        self.workers[n] = Worker { child, stopped: None, told_to_end: None };
+        self.workers[n] = Worker { child, stopped: None, told_to_end: None, ended: None };
     }
 
     fn spawn_worker(&self, n: usize) -> Child {
         let mut command = self.command(&format!("worker-{n}"));
-        command.args(["--worker", "--lease", LEASE, "--pace", PACE, "--in-flight", "32"]);
+        command.args(["--worker", "--lease", LEASE, "--pace", pace(), "--in-flight", "32"]);
         command.spawn().expect("the shop starts")
     }
 
@@ -307,7 +324,7 @@ impl Drop for Crowd<'_> {
 
 impl Worker {
     fn is_disturbed(&self) -> bool {
-        self.stopped.is_some() || self.told_to_end.is_some()
+        self.stopped.is_some() || self.told_to_end.is_some() || self.ended.is_some()
     }
 }
 
