@@ -11,7 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends::authoring::{Definition, Payload, Saga};
+use amends::authoring::{Definition, Payload, Policies, Saga};
 use amends::memory::MemoryStore;
 use amends::ports::{Clock, RandomIds, SagaRow, Store};
 use amends::{Engine, EngineBuilder, Limits, SagaView, StopReason};
@@ -36,6 +36,7 @@ pub struct Cluster {
     ids: Arc<RandomIds>,
     store: Arc<dyn Store>,
     limits: Limits,
+    policies: Policies,
     nodes: Vec<Node>,
     plans: Vec<Arc<SagaPlan>>,
 }
@@ -76,6 +77,7 @@ impl Cluster {
             ids: Arc::new(RandomIds::seeded(seed)),
             store: store(clock),
             limits: Limits::default(),
+            policies: Policies::new(),
             nodes: Vec::new(),
             plans: Vec::new(),
         }
@@ -84,6 +86,11 @@ impl Cluster {
     /// The limits of nodes that join from now on.
     pub fn limits(&mut self, limits: Limits) {
         self.limits = limits;
+    }
+
+    /// What dependencies can bear, for nodes that join from now on.
+    pub fn policies(&mut self, policies: Policies) {
+        self.policies = policies;
     }
 
     /// A ledger for participants of this cluster. They live on whatever becomes of its nodes.
@@ -114,6 +121,7 @@ impl Cluster {
             .node_name(format!("node-{}", self.nodes.len()))
             .clock(clock)
             .ids(self.ids.clone())
+            .policies(self.policies.clone())
             .limits(self.limits.clone());
         let all = workflows.iter().copied().cloned();
         let builder = all.fold(builder, EngineBuilder::register);

@@ -1,5 +1,6 @@
 //! A participant that does what a test tells it to, and writes down what really happened.
 
+mod life;
 mod script;
 mod step;
 
@@ -14,6 +15,7 @@ use amends::authoring::{
 use amends_core::{Json, RequestId, Timestamp};
 
 use crate::ledger::Ledger;
+use life::Life;
 pub use script::{Acceptance, CallPlan, QueryPlan, Script, UndoPlan};
 pub use step::ParticipantStep;
 
@@ -34,6 +36,7 @@ struct Inner<I, O, R> {
     ledger: Ledger,
     barrier: bool,
     latency: Duration,
+    life: Arc<Life>,
     answer: Box<dyn Fn(&I) -> O + Send + Sync>,
     calls: Script<CallPlan<R>>,
     undos: Script<UndoPlan>,
@@ -135,6 +138,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
             ledger: ledger.clone(),
             barrier,
             latency,
+            life: Arc::default(),
             answer: Box::new(answer),
             calls: Script::new(),
             undos: Script::new(),
@@ -169,6 +173,24 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         self.0.calls.next(CallPlan::Refuse(refusal));
     }
 
+    /// Its machine dies: calls under way are lost, and until it is back nobody is there to call or ask. What it
+    /// has committed it keeps, and what it has taken to do later it does.
+    pub fn die(&self) {
+        self.0.ledger.catch_up();
+        self.0.life.end();
+    }
+
+    /// Its machine is back.
+    pub fn come_back(&self) {
+        self.0.ledger.catch_up();
+        self.0.life.begin();
+    }
+
+    /// It has forgotten every request, as after a restore of an old backup: its barrier holds no more. Broken.
+    pub fn forget_everything(&self) {
+        self.0.rows().clear();
+    }
+
     /// What is in place: every effect that was not undone, in no particular order.
     pub fn in_place(&self) -> Vec<O> {
         self.0.ledger.catch_up();
@@ -181,6 +203,9 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
     /// As its script says, and as a barrier answers.
     pub async fn call(&self, cx: &StepContext, input: &I) -> Result<O, StepError<R>> {
         let inner = &self.0;
+        if inner.life.is_dead() {
+            return inner.fail(lost()).await;
+        }
         let plan = inner.calls.take(cx.business_key()).unwrap_or(CallPlan::Succeed);
         let (digest, output) = (inner.digest(input), (inner.answer)(input));
         let arrives = |fate: Fate<R>| {
@@ -188,23 +213,23 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
             move || there.arrive(&cx, digest, output, fate)
         };
         match plan {
-            CallPlan::Succeed => inner.transmit(arrives(Fate::Done)).await,
-            CallPlan::Refuse(refusal) => inner.transmit(arrives(Fate::Refused(refusal))).await,
-            CallPlan::Partial => inner.transmit(arrives(Fate::Partial)).await,
+            CallPlan::Succeed => inner.transmit(arrives(Fate::Done)).await.unwrap_or_else(|| Err(lost())),
+            CallPlan::Refuse(refusal) => {
+                inner.transmit(arrives(Fate::Refused(refusal))).await.unwrap_or_else(|| Err(lost()))
+            }
+            CallPlan::Partial => inner.transmit(arrives(Fate::Partial)).await.unwrap_or_else(|| Err(lost())),
             CallPlan::LoseReply => {
                 let _ = inner.transmit(arrives(Fate::Done)).await;
                 Err(lost())
             }
             CallPlan::ApplyLate(delay) => {
-                let arrive = arrives(Fate::Done);
-                inner.ledger.later(delay, move || drop(arrive()));
+                inner.come_later(delay, arrives(Fate::Done));
                 inner.take_time().await;
                 Err(lost())
             }
             CallPlan::Twice(later) => {
-                let copy = arrives(Fate::Done);
-                inner.ledger.later(inner.latency + later, move || drop(copy()));
-                inner.transmit(arrives(Fate::Done)).await
+                inner.come_later(inner.latency + later, arrives(Fate::Done));
+                inner.transmit(arrives(Fate::Done)).await.unwrap_or_else(|| Err(lost()))
             }
             CallPlan::Accept(Acceptance { hint, after }) => {
                 inner.rows().entry(cx.request_id()).or_default().in_progress = true;
@@ -227,30 +252,28 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
     /// As its script says.
     pub async fn undo(&self, cx: &StepContext) -> Result<Undo, CompensationError> {
         let inner = &self.0;
-        let plan = inner.undos.take(cx.business_key()).unwrap_or(UndoPlan::Undo);
         let lost = || CompensationError::unknown("reply-lost", "nobody answered");
+        if inner.life.is_dead() {
+            return inner.fail(lost()).await;
+        }
+        let plan = inner.undos.take(cx.business_key()).unwrap_or(UndoPlan::Undo);
         let (there, cx) = (self.0.clone(), cx.clone());
         let forward = cx.forward_request_id();
         let arrive = move || there.arrive_undo(&cx);
         match plan {
-            UndoPlan::Undo => Ok(inner.transmit(arrive).await),
+            UndoPlan::Undo => inner.transmit(arrive).await.ok_or_else(lost),
             UndoPlan::LoseReply => {
                 inner.transmit(arrive).await;
                 Err(lost())
             }
             UndoPlan::ApplyLate(delay) => {
-                inner.ledger.later(delay, move || {
-                    arrive();
-                });
+                inner.come_later(delay, arrive);
                 inner.take_time().await;
                 Err(lost())
             }
             UndoPlan::Twice(later) => {
-                let copy = arrive.clone();
-                inner.ledger.later(inner.latency + later, move || {
-                    copy();
-                });
-                Ok(inner.transmit(arrive).await)
+                inner.come_later(inner.latency + later, arrive.clone());
+                inner.transmit(arrive).await.ok_or_else(lost)
             }
             UndoPlan::Accept(Acceptance { hint, after }) => {
                 inner.rows().entry(forward).or_default().undo_in_progress = true;
@@ -279,6 +302,9 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
     pub async fn query(&self, cx: &StepContext) -> Result<Finding<O, R>, QueryError> {
         let inner = &self.0;
         inner.ledger.catch_up();
+        if inner.life.is_dead() {
+            return Err(nobody_there());
+        }
         inner.ledger.queried(&inner.name, cx);
         match inner.queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
             QueryPlan::Truth => Ok(inner.find(cx, inner.ledger.clock().now(), cx.fence_through())),
@@ -298,6 +324,9 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
     pub async fn query_undo(&self, cx: &StepContext) -> Result<UndoFinding, QueryError> {
         let inner = &self.0;
         inner.ledger.catch_up();
+        if inner.life.is_dead() {
+            return Err(nobody_there());
+        }
         inner.ledger.queried(&inner.name, cx);
         let now = inner.ledger.clock().now();
         match inner.undo_queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
@@ -316,24 +345,38 @@ fn lost<R>() -> StepError<R> {
     StepError::unknown("reply-lost", "nobody answered")
 }
 
+fn nobody_there() -> QueryError {
+    QueryError::new("unreachable", "nobody is there")
+}
+
 impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
     /// Sends something on its way, and waits for what comes of it. It arrives whether or not the sender lives
-    /// that long.
-    async fn transmit<T: Send + 'static>(&self, arrive: impl FnOnce() -> T + Send + 'static) -> T {
+    /// that long; only if the participant dies meanwhile nothing comes of it.
+    async fn transmit<T: Send + 'static>(&self, arrive: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         self.ledger.catch_up();
         if self.latency.is_zero() {
-            return arrive();
+            return Some(arrive());
         }
         let answer = Arc::new(Mutex::new(None));
-        let answering = answer.clone();
+        let (answering, life, sent_in) = (answer.clone(), self.life.clone(), self.life.present());
         self.ledger.later(self.latency, move || {
-            let answer = arrive();
-            *answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+            if life.present() == sent_in {
+                *answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrive());
+            }
         });
         self.take_time().await;
         self.ledger.catch_up();
-        let answered = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        answered.expect("what takes so long has arrived after so long")
+        answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Something arrives much later, if anybody is there then.
+    fn come_later<T>(&self, delay: Duration, arrive: impl FnOnce() -> T + Send + 'static) {
+        let life = self.life.clone();
+        self.ledger.later(delay, move || {
+            if !life.is_dead() {
+                arrive();
+            }
+        });
     }
 
     async fn fail<T, E>(&self, error: E) -> Result<T, E> {

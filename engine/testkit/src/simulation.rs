@@ -8,8 +8,8 @@
 //!
 //! *Guarantees*: the same [`Setup`] gives the same history to the last byte.
 //!
-//! *Not simulated*: threads, real databases and networks, messages through a broker, the death of the machine that
-//! a participant runs on. Participants keep their barrier; queries and replies may lie about single sagas, which are
+//! *Not simulated*: threads, real databases and networks, messages through a broker. Participants keep their barrier,
+//! also when their machine dies; queries and replies may lie about single sagas, which are
 //! then left out of the comparison with the ledgers.
 //!
 //! *Known*: a saga that goes over to a node whose clock is ahead of its last one's cannot know that less time has
@@ -19,6 +19,7 @@
 //! `schedule` plan what goes wrong, `store` is the connection that fails, `history` folds what was committed,
 //! [`checkers`] judge it, `run` plays it.
 
+mod bearing;
 mod mishaps;
 mod schedule;
 mod setup;
@@ -39,6 +40,7 @@ mod run;
 mod shrink;
 mod summary;
 
+pub use bearing::Bearing;
 pub use history::{Told, Transitioned};
 pub use run::Simulation;
 pub use setup::Setup;

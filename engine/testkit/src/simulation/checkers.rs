@@ -1,8 +1,8 @@
 //! The invariants of ARCHITECTURE.md, each by a checker of its own that watches what happens.
 //!
-//! I1 to I5 are told from a journal, by the same observer that holds every test of the core against them. I9 is
-//! not here yet: permits of lanes are nowhere in the journal, and the runtime's own tests count them.
+//! I1 to I5 are told from a journal, by the same observer that holds every test of the core against them.
 
+mod answers;
 mod desks;
 mod facts;
 mod fencing;
@@ -11,12 +11,14 @@ mod keys;
 mod ledgers;
 mod limbo;
 mod liveness;
+mod permits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use amends::ports::{Loaded, SagaRow, WorkItemRow};
 use amends_core::{Incarnation, SagaId, Timestamp};
 
+pub use answers::{Answers, Decided};
 pub use desks::Desks;
 pub use facts::Facts;
 pub use fencing::Fencing;
@@ -25,6 +27,7 @@ pub use keys::Keys;
 pub use ledgers::Ledgers;
 pub use limbo::Limbo;
 pub use liveness::Liveness;
+pub use permits::Permits;
 
 use super::history::{Told, Transitioned};
 use super::store::Accepted;
@@ -54,6 +57,8 @@ pub enum Step<'a> {
     Ended(Incarnation),
     /// Somebody who started a saga was answered.
     Answered(&'a Answered),
+    /// Somebody who asked something of a saga was answered.
+    Decided(&'a Decided),
     /// Time has passed, and nothing can go on at this moment.
     Passed(&'a Moment<'a>),
     /// Faults are long over.
@@ -97,4 +102,6 @@ pub struct End {
     pub unsettled: Vec<SagaId>,
     /// Starts that nobody answered.
     pub unanswered: usize,
+    /// Sagas with mail that nobody has read.
+    pub unread: Vec<SagaId>,
 }

@@ -130,6 +130,7 @@ fn heal_one<R: Payload + Clone>(participant: &Participant<Vec<u32>, u32, R>) {
     participant.on_undo().heal();
     participant.on_query().heal();
     participant.on_undo_query().heal();
+    participant.come_back();
 }
 
 /// Counts what really happened at the participants of this workflow.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends::authoring::Definition;
+use amends::authoring::{Definition, Policies};
 use amends::ports::Store;
 use amends::{Engine, Limits};
 use amends_core::Timestamp;
 use fastrand::Rng;
 use tokio::task::JoinHandle;
 
+use super::bearing::Bearing;
 use super::setup::{Setup, span};
 use super::store::FaultyStore;
 use super::trouble::Trouble;
@@ -28,7 +29,8 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(setup: &Setup, behind: Arc<dyn Store>) -> Self {
+    /// `bearing` is what they keep to.
+    pub(super) fn new(setup: &Setup, behind: Arc<dyn Store>, bearing: &Bearing) -> Self {
         let mut store = None;
         let mut cluster = Cluster::on(setup.seed, |clock| {
             let faulty = FaultyStore::of(setup, behind, clock);
@@ -36,11 +38,13 @@ impl Nodes {
             Arc::new(faulty)
         });
         let mut chance = setup.chance("limits", 0);
-        cluster.limits(Limits {
+        cluster.limits(bearing.limits(Limits {
             max_active: chance.usize(8..=64),
             release_after: span(&mut chance, 1_000, 60_000),
+            mail_open_max: mail_open_max(setup),
             ..Limits::default()
-        });
+        }));
+        cluster.policies(bearing.policies(Policies::new()));
         let skew = setup.rate(Trouble::ClockSkew).map(|rate| (rate, setup.chance("skew", 0)));
         let store = store.expect("the cluster was given a store");
         Self { cluster, store, places: vec![None; setup.nodes as usize], skew, skewed: 0 }
@@ -144,5 +148,13 @@ impl Nodes {
         self.skew = None;
         self.freeze(None, false);
         (0..self.places.len()).for_each(|place| self.cut(place, false));
+    }
+}
+
+/// How much mail of one saga may wait: little, where it floods.
+fn mail_open_max(setup: &Setup) -> u32 {
+    match setup.rate(Trouble::MailFlood) {
+        Some(_) => setup.chance("mail", 0).u32(2..=8),
+        None => Limits::default().mail_open_max,
     }
 }

@@ -3,13 +3,16 @@
 //! Most of it is refused, because the saga is elsewhere by then. Whether the answers fit what then happens, the
 //! observer tells from the journal.
 
+use amends::engine::OperateError;
 use amends::operator::{By, CompensationDemand, OperatedSaga, PersonFinding};
 use amends::{Engine, SagaView};
-use amends_core::event::{Failure, FailureKind, Recorded};
+use amends_core::event::{Answer, Failure, FailureKind, Recorded};
 use amends_core::machine::Attempted;
-use amends_core::{ActionId, Json, SagaId};
+use amends_core::{ActionId, Json, Rejected, SagaId};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use super::checkers::Decided;
 use super::nodes::Nodes;
 use super::schedule;
 
@@ -57,18 +60,72 @@ pub(super) fn decide(nodes: &Nodes, draw: u32, place: usize, nth: u64) {
         let operated = engine.operator().saga(*saga);
         let Ok(inspected) = operated.inspect().await else { return };
         match item.item.parse::<ActionId>() {
-            Ok(action) => verb(&operated, &inspected.view, action, draw >> 16, nth).await,
+            Ok(action) => drop(verb(&operated, &inspected.view, action, draw >> 16, by("ann", nth)).await),
             Err(_) => drop(operated.risky().approve_close(inspected.view.id, by("bob", nth)).await),
         }
     });
 }
 
+/// What somebody asked, and the answer once it is there; none: it was never answered.
+pub(super) type Question = JoinHandle<Option<Decided>>;
+
+/// Ann and Cat take the same item up at once, on two nodes, and each decides it in her way; Ann asks on both.
+pub(super) fn race(
+    nodes: &Nodes,
+    (saga, item): (SagaId, &str),
+    draw: u32,
+    place: usize,
+    nth: u64,
+) -> Vec<Question> {
+    let Ok(action) = item.parse::<ActionId>() else { return Vec::new() };
+    // Without the last verb: it names a time that is another one for whoever asks later.
+    let (ann, cat) = ((draw >> 8) % 15, (draw >> 16) % 15);
+    let asked = [("ann", ann, 0), ("cat", cat, 1), ("ann", ann, 1)].map(|(who, draw, further)| {
+        let (action, operation) = (action.clone(), by(who, nth));
+        nodes.ask(place + further, move |engine| async move {
+            let operated = engine.operator().saga(saga);
+            let view = engine.inspect(saga).await.ok()?;
+            let operation_id = operation.operation_id.clone();
+            let answer = match verb(&operated, &view, action, draw, operation).await {
+                Ok(answer) => Some(answer),
+                Err(OperateError::Refused(Rejected::State(_))) => None,
+                Err(_) => return None,
+            };
+            Some(Decided { saga, operation: operation_id, answer })
+        })
+    });
+    asked.into_iter().flatten().collect()
+}
+
+/// More replies to one request, each for another attempt, than may wait unread.
+pub(super) fn flood(nodes: &Nodes, saga: u32, draw: u32, place: usize) {
+    for attempt in 1..=FLOOD {
+        nodes.ask(place, move |engine| async move {
+            let Some(id) = find(&engine, saga).await else { return };
+            let Ok(view) = engine.inspect(id).await else { return };
+            let step = &view.steps[draw as usize % view.steps.len()];
+            let request = ActionId::forward(step.name.clone()).request_id(id);
+            let answer = Attempted::Transient(failure(FailureKind::Transient));
+            drop(engine.reply(id, request, Some(attempt), answer, "a flood").await);
+        });
+    }
+}
+
+/// The replies of one flood.
+const FLOOD: u32 = 30;
+
 /// One of the verbs, whether or not the saga is one for it.
-async fn verb(saga: &OperatedSaga, view: &SagaView, action: ActionId, draw: u32, nth: u64) {
-    let ann = by("ann", nth);
+async fn verb(
+    saga: &OperatedSaga,
+    view: &SagaView,
+    action: ActionId,
+    draw: u32,
+    ann: By,
+) -> Result<Answer, OperateError> {
+    let nth = &ann.operation_id;
     let value = Some(output(&action));
     let evidence = "they saw it";
-    let done = match draw % 16 {
+    match draw % 16 {
         0..=3 => saga.resume(action, ann).await,
         4 | 5 => saga.accept(action, value, evidence, ann).await,
         6 => saga.accept(action, None, evidence, ann).await,
@@ -77,16 +134,15 @@ async fn verb(saga: &OperatedSaga, view: &SagaView, action: ActionId, draw: u32,
         9 => saga.send_again(action, ann).await,
         10 => saga.reject(action, ann).await,
         11 => saga.waive(action, ann).await,
-        12 => saga.approve(action, by("bob", nth)).await,
+        12 => saga.approve(action, By { actor: "bob".to_owned(), ..ann }).await,
         13 => saga.risky().compensate_in_doubt(action, ann).await,
         14 => {
             let step = view.steps[draw as usize / 16 % view.steps.len()].name.to_string();
-            let id = Uuid::from_u128(u128::from(nth));
+            let id = Uuid::new_v5(&Uuid::NAMESPACE_OID, nth.0.as_bytes());
             saga.compensate(CompensationDemand::new(step, id, "goodwill"), ann).await
         }
         _ => saga.keep(action, view.state().at + std::time::Duration::from_secs(20), ann).await,
-    };
-    drop(done);
+    }
 }
 
 /// A participant answers by itself: what it did or never did, for this attempt or another, for the first time or

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use amends::engine::SagaStartError;
@@ -12,14 +13,17 @@ use amends_core::{Json, SagaId, Timestamp};
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
+use super::bearing::Bearing;
 use super::checkers::{
-    Answered, Checker, Desks, End, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness, Moment, Step,
+    Answered, Answers, Checker, Desks, End, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness, Moment,
+    Permits, Step,
 };
 use super::history::{Entered, History, Transitioned};
 use super::nodes::Nodes;
+use super::people::Question;
 use super::schedule::{self, Act};
 use super::setup::Setup;
-use super::shapes::{self, Shape, WORKFLOWS};
+use super::shapes::{self, Counterpart, Shape, WORKFLOWS};
 use super::store::{Accepted, Noted};
 use super::summary::{Failure, Run, Summary, Violation};
 use super::trouble::Trouble;
@@ -40,12 +44,20 @@ pub struct Simulation {
     setup: Setup,
     behind: Arc<dyn Store>,
     barriers: bool,
+    forgetful: bool,
+    bearing: Option<fn(&mut Bearing)>,
 }
 
 impl Simulation {
     /// As the setup says, on a store in memory, with participants that keep their barrier.
     pub fn new(setup: Setup) -> Self {
-        Self { setup, behind: Arc::new(MemoryStore::shared()), barriers: true }
+        Self {
+            setup,
+            behind: Arc::new(MemoryStore::shared()),
+            barriers: true,
+            forgetful: false,
+            bearing: None,
+        }
     }
 
     /// On another store, behind the same failing connection.
@@ -59,6 +71,20 @@ impl Simulation {
     #[must_use]
     pub fn without_barriers(mut self) -> Self {
         self.barriers = false;
+        self
+    }
+
+    /// With participants that forget everything when their machine dies.
+    #[must_use]
+    pub fn with_forgetful_participants(mut self) -> Self {
+        self.forgetful = true;
+        self
+    }
+
+    /// With nodes that keep to something else than what they are held against.
+    #[must_use]
+    pub fn with_nodes_that_keep_to(mut self, other: fn(&mut Bearing)) -> Self {
+        self.bearing = Some(other);
         self
     }
 
@@ -94,21 +120,29 @@ struct Playing {
     due: BTreeMap<(Timestamp, u64), Act>,
     planned: u64,
     starts: Vec<Start>,
+    asked: Vec<Question>,
+    forgetful: bool,
     look_at: Timestamp,
     history: History,
     checkers: Vec<Box<dyn Checker>>,
     struck: BTreeMap<Trouble, u64>,
+    /// First attempts that waited.
+    waited: Arc<AtomicU64>,
     /// The saga that was looked at last: the one that a violation speaks of.
     of: Option<SagaId>,
 }
 
 impl Playing {
-    fn begin(Simulation { setup, behind, barriers }: Simulation) -> Self {
-        let nodes = Nodes::new(&setup, behind);
+    fn begin(Simulation { setup, behind, barriers, forgetful, bearing: other }: Simulation) -> Self {
+        let bearing = Bearing::of(&setup);
+        let mut kept = bearing.clone();
+        other.into_iter().for_each(|other| other(&mut kept));
+        let nodes = Nodes::new(&setup, behind, &kept);
         let (ledger, begun) = (nodes.cluster().ledger(), nodes.now());
         let mut history = History::beginning_at(begun);
-        let versions =
-            |workflow| [1, 2].map(|version| shapes::draw(&setup, &ledger, barriers, workflow, version));
+        let versions = |workflow| {
+            [1, 2].map(|version| shapes::draw(&setup, &bearing, (&ledger, barriers), (workflow, version)))
+        };
         let shapes: Vec<Vec<Shape>> =
             (0..WORKFLOWS.len()).map(|workflow| versions(workflow).into_iter().collect()).collect();
         shapes.iter().flatten().for_each(|shape| history.know(&shape.definition.plan));
@@ -123,19 +157,24 @@ impl Playing {
         }
         let planned = schedule::draw(&setup);
         for (_, _, act) in &planned {
-            if let Act::Reply { saga, .. } = act {
+            if let Act::Reply { saga, .. } | Act::Flood { saga, .. } = act {
                 lied_about.insert(schedule::name(*saga).1);
             }
         }
         let mut ledgers = Ledgers::new(ledger, lied_about);
-        if setup.rate(Trouble::ClockSkew).is_some() {
+        let clocks_agree = setup.rate(Trouble::ClockSkew).is_none();
+        if !clocks_agree {
             ledgers = ledgers.with_clocks_that_differ();
         }
+        let permits = Permits::new(bearing, clocks_agree);
+        let waited = permits.waited();
         let mut checkers: Vec<Box<dyn Checker>> = vec![
             Box::new(Fencing::default()),
             Box::new(Fold::default()),
+            Box::new(permits),
             Box::new(Keys::default()),
             Box::new(ledgers),
+            Box::new(Answers::default()),
             Box::new(Desks),
             Box::new(Limbo),
             Box::new(Liveness),
@@ -149,10 +188,13 @@ impl Playing {
             due: BTreeMap::new(),
             planned: 0,
             starts: Vec::new(),
+            asked: Vec::new(),
+            forgetful,
             look_at: begun,
             history,
             checkers,
             struck: BTreeMap::new(),
+            waited,
             of: None,
             setup,
         };
@@ -162,6 +204,7 @@ impl Playing {
                 Act::Join { .. }
                     | Act::Wake { .. }
                     | Act::Mend { .. }
+                    | Act::Return { .. }
                     | Act::Unpause { .. }
                     | Act::Outage { begins: false }
             );
@@ -254,8 +297,31 @@ impl Playing {
             Act::Pause { saga, place } => people::pause(&self.nodes, saga, place, self.planned),
             Act::Unpause { saga, place } => people::unpause(&self.nodes, saga, place, self.planned),
             Act::Reply { saga, draw, place } => people::reply(&self.nodes, saga, draw, place),
+            Act::Flood { saga, draw, place } => people::flood(&self.nodes, saga, draw, place),
+            Act::Race { draw, place } => self.race(draw, place),
+            Act::Perish { draw } => {
+                let counterpart = self.counterpart(draw);
+                counterpart.die();
+                if self.forgetful {
+                    counterpart.forget_everything();
+                }
+            }
+            Act::Return { draw } => self.counterpart(draw).come_back(),
         }
         self.planned += 1;
+    }
+
+    fn counterpart(&self, draw: u32) -> &Counterpart {
+        let all: Vec<&Counterpart> =
+            self.shapes.iter().flatten().flat_map(|shape| &shape.counterparts).collect();
+        all[draw as usize % all.len()]
+    }
+
+    fn race(&mut self, draw: u32, place: usize) {
+        let desk = at_once(self.nodes.store().inner().desk(u32::MAX));
+        let Some((saga, item)) = desk.get(draw as usize % desk.len().max(1)) else { return };
+        let asked = people::race(&self.nodes, (*saga, &item.item), draw, place, self.planned);
+        self.asked.extend(asked);
     }
 
     fn join(&mut self, place: usize) {
@@ -291,6 +357,7 @@ impl Playing {
             self.plan(now + RESTARTED_AFTER, Act::Join { place });
         }
         self.answered()?;
+        self.decided()?;
         if now >= self.look_at {
             self.look_at = now + LOOK_EVERY;
             self.passed()?;
@@ -317,6 +384,18 @@ impl Playing {
         for checker in &mut self.checkers {
             let invariant = checker.invariant();
             checker.observe(step).map_err(|reason| Violation { invariant, at, reason })?;
+        }
+        Ok(())
+    }
+
+    /// Questions that were answered.
+    fn decided(&mut self) -> Result<(), Violation> {
+        let done: Vec<Question> = self.asked.extract_if(.., |question| question.is_finished()).collect();
+        for question in done {
+            if let Ok(Some(decided)) = question.now_or_never().expect("it is finished") {
+                self.of = Some(decided.saga);
+                self.show(&Step::Decided(&decided))?;
+            }
         }
         Ok(())
     }
@@ -392,6 +471,12 @@ impl Playing {
         mail.iter().any(|mail| mail.consumed_seq.is_none())
     }
 
+    /// What was set aside is read once it can be read again.
+    fn unread(&self, rows: &[SagaRow]) -> Vec<SagaId> {
+        let readable = rows.iter().filter(|row| row.set_aside.is_none()).map(|row| row.id);
+        readable.filter(|saga| self.has_mail(*saga)).collect()
+    }
+
     fn stored(&self) -> Vec<Loaded> {
         let sagas: Vec<SagaId> = self.rows().iter().map(|row| row.id).collect();
         at_once(self.nodes.store().inner().load(&sagas))
@@ -413,7 +498,7 @@ impl Playing {
 
     fn has_settled(&self) -> bool {
         let starts = self.starts.is_empty() && !self.due.values().any(|act| matches!(act, Act::Start { .. }));
-        starts && self.unsettled().is_empty()
+        starts && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
     }
 
     fn end(&mut self) -> Result<(), Violation> {
@@ -424,8 +509,9 @@ impl Playing {
             self.starts.len() + self.due.values().filter(|act| matches!(act, Act::Start { .. })).count();
         let items = at_once(self.nodes.store().inner().desk(u32::MAX));
         self.of = unsettled.first().copied();
-        let end = End { stored: self.stored(), items, unsettled, unanswered };
         let rows = self.rows();
+        let unread = self.unread(&rows);
+        let end = End { stored: self.stored(), items, unsettled, unanswered, unread };
         self.moment(&rows, &BTreeSet::new(), Some(&end))
     }
 
@@ -435,8 +521,13 @@ impl Playing {
         for (trouble, count) in self.nodes.store().struck() {
             *struck.entry(trouble).or_default() += count;
         }
-        if self.nodes.skewed() > 0 {
-            struck.insert(Trouble::ClockSkew, self.nodes.skewed());
+        for (trouble, times) in [
+            (Trouble::ClockSkew, self.nodes.skewed()),
+            (Trouble::Scarce, self.waited.load(Ordering::Relaxed)),
+        ] {
+            if times > 0 {
+                struck.insert(trouble, times);
+            }
         }
         self.shapes.iter().flatten().for_each(|shape| mishaps::count(shape, &mut struck));
         let mut outcomes = BTreeMap::<String, u64>::new();

@@ -65,6 +65,24 @@ pub(super) enum Act {
         saga: u32,
         place: usize,
     },
+    /// A participant dies, and is back.
+    Perish {
+        draw: u32,
+    },
+    Return {
+        draw: u32,
+    },
+    /// So many replies come at once that not all can wait.
+    Flood {
+        saga: u32,
+        draw: u32,
+        place: usize,
+    },
+    /// Two people take the same entry of a desk.
+    Race {
+        draw: u32,
+        place: usize,
+    },
     /// A reply comes for one of its requests.
     Reply {
         saga: u32,
@@ -100,7 +118,9 @@ fn starts(setup: &Setup) -> Vec<Planned> {
         let mut chance = setup.chance("start", u64::from(saga));
         let (at, input) = (span(&mut chance, 0, window), chance.u32(0..1_000));
         let place = chance.usize(0..setup.nodes as usize);
-        planned.push((at, None, Act::Start { saga, input, place }));
+        let rush = setup.rate(Trouble::Rush).map(|_| Trouble::Rush);
+        let at = if rush.is_some() { rushed(at, Duration::from_millis(window)) } else { at };
+        planned.push((at, rush, Act::Start { saga, input, place }));
         for (trouble, other) in [(Trouble::DuplicateStart, 0), (Trouble::ConflictingStart, 1)] {
             let mut chance = setup.chance(trouble.word(), u64::from(saga));
             let Some(rate) = setup.rate(trouble).filter(|rate| chance.f64() < *rate) else { continue };
@@ -114,6 +134,14 @@ fn starts(setup: &Setup) -> Vec<Planned> {
     planned
 }
 
+/// Three times in a run, within a few seconds, instead of evenly.
+fn rushed(at: Duration, window: Duration) -> Duration {
+    let third = window / 3;
+    let nth = (at.as_millis() / third.as_millis().max(1)).min(2);
+    let within = at.saturating_sub(third * u32::try_from(nth).unwrap_or(0));
+    third * u32::try_from(nth).unwrap_or(0) + within / 20
+}
+
 /// How often a kind of fault comes per minute, at a rate of 1; none for kinds that are not planned here.
 fn per_minute(trouble: Trouble) -> Option<f64> {
     Some(match trouble {
@@ -123,6 +151,8 @@ fn per_minute(trouble: Trouble) -> Option<f64> {
         Trouble::Cancel => 6.0,
         Trouble::Verbs | Trouble::Replies => 8.0,
         Trouble::Pause => 2.0,
+        Trouble::ParticipantDeath | Trouble::MailFlood => 1.0,
+        Trouble::Race => 4.0,
         _ => return None,
     })
 }
@@ -177,6 +207,15 @@ fn strike(setup: &Setup, trouble: Trouble, chance: &mut Rng) -> Vec<(Duration, A
             let saga = chance.u32(0..setup.sagas);
             vec![(now, Act::Pause { saga, place }), (a_while, Act::Unpause { saga, place })]
         }
+        Trouble::ParticipantDeath => {
+            let draw = chance.u32(..);
+            vec![(now, Act::Perish { draw }), (a_while, Act::Return { draw })]
+        }
+        Trouble::MailFlood => {
+            let saga = chance.u32(0..setup.sagas);
+            vec![(now, Act::Flood { saga, draw: chance.u32(..), place })]
+        }
+        Trouble::Race => vec![(now, Act::Race { draw: chance.u32(..), place })],
         Trouble::Replies => {
             let saga = chance.u32(0..setup.sagas);
             vec![(now, Act::Reply { saga, draw: chance.u32(..), place })]

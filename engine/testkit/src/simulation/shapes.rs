@@ -6,6 +6,7 @@ use amends::prelude::*;
 use amends_core::plan::Settle;
 use fastrand::Rng;
 
+use super::bearing::Bearing;
 use super::setup::{Setup, span};
 use super::trouble::Trouble;
 use crate::ledger::Ledger;
@@ -32,6 +33,29 @@ pub(super) enum Counterpart {
     Refusing(Participant<Vec<u32>, u32, String>),
     /// It stands behind the pivot, and cannot.
     Willing(Participant<Vec<u32>, u32, Never>),
+}
+
+impl Counterpart {
+    pub(super) fn die(&self) {
+        match self {
+            Self::Refusing(participant) => participant.die(),
+            Self::Willing(participant) => participant.die(),
+        }
+    }
+
+    pub(super) fn come_back(&self) {
+        match self {
+            Self::Refusing(participant) => participant.come_back(),
+            Self::Willing(participant) => participant.come_back(),
+        }
+    }
+
+    pub(super) fn forget_everything(&self) {
+        match self {
+            Self::Refusing(participant) => participant.forget_everything(),
+            Self::Willing(participant) => participant.forget_everything(),
+        }
+    }
 }
 
 /// One version of one workflow.
@@ -91,15 +115,32 @@ macro_rules! declare {
 }
 
 /// Draws one version of one workflow; its participants write into `ledger`.
-pub(super) fn draw(setup: &Setup, ledger: &Ledger, barrier: bool, workflow: usize, version: u32) -> Shape {
-    let chance = setup.chance("shape", workflow as u64 * 100 + u64::from(version));
-    let slow = setup.rate(Trouble::Slow);
-    Drawing { chance, slow, ledger, barrier, counterparts: Vec::new(), names: NAMES.iter(), slowed: 0 }
-        .workflow(WORKFLOWS[workflow], version)
+pub(super) fn draw(
+    setup: &Setup,
+    bearing: &Bearing,
+    (ledger, barrier): (&Ledger, bool),
+    (workflow, version): (usize, u32),
+) -> Shape {
+    let which = workflow as u64 * 100 + u64::from(version);
+    Drawing {
+        chance: setup.chance("shape", which),
+        leans: setup.chance("leans", which),
+        slow: setup.rate(Trouble::Slow),
+        bearing,
+        ledger,
+        barrier,
+        counterparts: Vec::new(),
+        names: NAMES.iter(),
+        slowed: 0,
+    }
+    .workflow(WORKFLOWS[workflow], version)
 }
 
 struct Drawing<'a> {
     chance: Rng,
+    /// Which steps lean on which dependency, apart from everything else.
+    leans: Rng,
+    bearing: &'a Bearing,
     slow: Option<f64>,
     ledger: &'a Ledger,
     barrier: bool,
@@ -193,7 +234,7 @@ impl Drawing<'_> {
             settle_window: (chance.f64() < 0.7).then_some(SETTLE_WINDOW),
             key_retention: (chance.f64() < 0.3).then_some(Duration::from_secs(3_600)),
             keeps_answers: true,
-            dependency: None,
+            dependency: self.bearing.choose(&mut self.leans),
         };
         Drawn { name, settle, undo, fences: chance.f64() < 0.4, is_read: chance.f64() < 0.15, contract }
     }
@@ -231,6 +272,7 @@ impl Drawing<'_> {
             ..QueryPolicy::default()
         };
         let turning_back = RetryPolicy { on_exhausted: Exhausted::TurnBack, ..retry.clone() };
-        Policies::new().retry("default", retry).retry("turning-back", turning_back).query("default", query)
+        let policies = Policies::new().retry("default", retry).retry("turning-back", turning_back);
+        self.bearing.policies(policies.query("default", query))
     }
 }

@@ -13,7 +13,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use amends::ports::{Clock, Commit, Fault, JournalRow, Store, Verdict, WorkItemRow};
+use amends::ports::{Clock, Commit, Fault, JournalRow, SagaChange, Store, Verdict, WorkItemRow};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use fastrand::Rng;
 use futures_util::FutureExt as _;
@@ -63,6 +63,8 @@ pub struct Accepted {
     pub definition: Option<[u8; 32]>,
     /// The row, as it was submitted.
     pub row: JournalRow,
+    /// It gives the saga up.
+    pub released: bool,
     /// The saga's desk entries, as the store has them then.
     pub items: Vec<WorkItemRow>,
 }
@@ -289,6 +291,7 @@ impl FaultyStore {
                 saga: commit.saga,
                 definition: commit.start.as_ref().map(|start| start.definition.digest),
                 row: commit.journal.clone(),
+                released: commit.change.as_ref().is_some_and(SagaChange::gives_up),
                 items: items
                     .iter()
                     .filter(|(saga, _)| *saga == commit.saga)

@@ -94,6 +94,16 @@ troubles! {
     Replies = "replies",
     /// A person pauses a saga for a while.
     Pause = "pause",
+    /// Dependencies can bear little: few calls at once, a rate, a retry budget, a breaker.
+    Scarce = "scarce",
+    /// Starts do not come evenly, but many at once.
+    Rush = "rush",
+    /// A participant's machine dies, with the calls under way, and comes back.
+    ParticipantDeath = "participant-death",
+    /// More replies come for one saga at once than may wait unread.
+    MailFlood = "mail-flood",
+    /// Two people decide the same entry of a desk at once, through two nodes, and one of them asks twice.
+    Race = "race",
 }
 
 impl fmt::Display for Trouble {

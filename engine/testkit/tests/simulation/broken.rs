@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use amends::engine::LaneShares;
 use amends::memory::MemoryStore;
 use amends::ports::{
     Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, ItemChange,
@@ -12,7 +13,7 @@ use amends::ports::{
     StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
-use amends_testkit::simulation::{Failure, Setup, Simulation};
+use amends_testkit::simulation::{Bearing, Failure, Setup, Simulation, Trouble};
 use async_trait::async_trait;
 
 /// What is broken about a store.
@@ -32,6 +33,10 @@ enum Broken {
     ClaimsNothing,
     /// It dates rows back, by an hour, from the third on.
     DatesBack,
+    /// It gives nobody the mail of sagas that have not ended to read.
+    HidesMail,
+    /// It keeps another answer than was given to a person.
+    ChangesAnswers,
 }
 
 struct BrokenStore {
@@ -63,6 +68,12 @@ impl BrokenStore {
                 let release = commit.change.as_mut().and_then(|change| change.release.as_mut());
                 let forgotten = release.and_then(|release| release.wake_at.take());
                 if forgotten.is_some() { self.wrong(commit) } else { commit }
+            }
+            Broken::ChangesAnswers => {
+                for mail in commit.mail.iter_mut().filter(|mail| mail.answer == "\"accepted\"") {
+                    mail.answer = self.wrong("\"already\"".to_owned());
+                }
+                commit
             }
             Broken::DatesBack if commit.journal.seq > 2 => {
                 commit.journal.at = Timestamp(commit.journal.at.0 - 3_600_000_000);
@@ -213,7 +224,14 @@ impl SagaMail for BrokenStore {
         only: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<Mail>, Fault> {
-        self.inner.unread(incarnation, only, limit).await
+        let mut unread = self.inner.unread(incarnation, only, limit).await?;
+        if self.broken == Broken::HidesMail {
+            let open = self.inner.list(&SagaFilter { limit: 1_000, ..SagaFilter::default() }).await?;
+            let open = |saga| open.iter().any(|row| row.id == saga && row.ended_at.is_none());
+            let hidden = unread.extract_if(.., |mail| open(mail.saga)).count();
+            self.did.fetch_or(hidden > 0, Ordering::Relaxed);
+        }
+        Ok(unread)
     }
 
     async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
@@ -281,9 +299,7 @@ impl ControlStore for BrokenStore {
 
 /// Plays seeds until one fails, which must not take many.
 #[track_caller]
-fn first_failure(
-    run: impl Fn(Setup) -> Result<amends_testkit::simulation::Run, Box<Failure>>,
-) -> Box<Failure> {
+fn first_failure<T>(run: impl Fn(Setup) -> Result<T, Box<Failure>>) -> Box<Failure> {
     let failure = (1..=40).find_map(|seed| run(Setup { minutes: 5, ..Setup::seeded(seed) }).err());
     failure.expect("what is broken is caught within forty seeds")
 }
@@ -306,6 +322,11 @@ fn a_store_that_dates_rows_back_is_caught() {
 }
 
 #[test]
+fn a_store_that_tells_people_something_else_than_was_decided_is_caught() {
+    is_caught(Broken::ChangesAnswers, "I6");
+}
+
+#[test]
 fn a_store_that_forgets_when_sagas_are_due_is_caught() {
     is_caught(Broken::ForgetsTimes, "I7");
 }
@@ -321,6 +342,39 @@ fn a_store_that_does_not_fence_is_caught() {
 }
 
 #[test]
+fn nodes_that_let_retries_go_first_are_caught() {
+    let reason = crowded(|kept| kept.lanes = LaneShares { first: 1, retry: 1_000, ..kept.lanes });
+    assert!(reason.contains("while first attempts waited"), "{reason}");
+}
+
+#[test]
+fn nodes_that_keep_to_no_retry_budget_are_caught() {
+    let reason = crowded(|kept| kept.dependencies.values_mut().for_each(|limits| limits.retry_budget = None));
+    assert!(reason.contains("the budget allows"), "{reason}");
+}
+
+/// What is wrong with nodes that keep to this, where many sagas wait for dependencies that can bear little and fail.
+#[track_caller]
+fn crowded(other: fn(&mut Bearing)) -> String {
+    let needed = [Trouble::Scarce, Trouble::Rush, Trouble::Transient];
+    let has_all = |setup: &Setup| needed.iter().all(|trouble| setup.troubles().contains(trouble));
+    let without = || Trouble::ALL.iter().copied().filter(|trouble| !needed.contains(trouble)).collect();
+    let setups = (1..=400).map(|seed| Setup {
+        sagas: 100,
+        nodes: 1,
+        minutes: 2,
+        without: without(),
+        ..Setup::seeded(seed)
+    });
+    let failure = setups
+        .filter(has_all)
+        .find_map(|setup| Simulation::new(setup).with_nodes_that_keep_to(other).run().err())
+        .expect("what is broken is caught");
+    assert_eq!(failure.violation.invariant, "I9", "{failure}");
+    failure.violation.reason
+}
+
+#[test]
 fn a_store_that_takes_a_key_twice_is_caught() {
     is_caught(Broken::TwoOfOneKey, "I10");
 }
@@ -330,6 +384,17 @@ fn participants_without_a_barrier_are_caught() {
     let failure = first_failure(|setup| Simulation::new(setup).without_barriers().run());
     assert_eq!(failure.violation.invariant, "I11", "{failure}");
     assert!(failure.timeline.is_some(), "the saga's story is told");
+}
+
+#[test]
+fn participants_that_forget_when_they_die_are_caught() {
+    let failure = first_failure(|setup| Simulation::new(setup).with_forgetful_participants().run());
+    assert_eq!(failure.violation.invariant, "I11", "{failure}");
+}
+
+#[test]
+fn a_store_that_hides_mail_is_caught() {
+    is_caught(Broken::HidesMail, "I12");
 }
 
 #[test]

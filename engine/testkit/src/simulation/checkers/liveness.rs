@@ -2,7 +2,7 @@
 
 use super::{Checker, Step};
 
-/// Nothing is unsettled, and no start unanswered, a bounded time after the last fault.
+/// Nothing is unsettled, no start unanswered and no mail unread, a bounded time after the last fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Liveness;
 
@@ -16,7 +16,12 @@ impl Checker for Liveness {
         match (end.unsettled.first(), end.unanswered) {
             (Some(first), _) => Err(format!("{} sagas have not settled, {first} first", end.unsettled.len())),
             (None, unanswered @ 1..) => Err(format!("{unanswered} starts were never answered")),
-            (None, 0) => Ok(()),
+            (None, 0) => match end.unread.first() {
+                Some(first) => {
+                    Err(format!("mail of {} sagas was never read, of {first} first", end.unread.len()))
+                }
+                None => Ok(()),
+            },
         }
     }
 }
