@@ -1,6 +1,7 @@
 //! One saga in memory.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::admission::Permit;
+use super::admission::{Health, Permit};
 use super::announce::Notice;
 use super::definitions::Registered;
 use super::input::{Recovered, Started};
@@ -50,6 +51,8 @@ pub(super) struct Active {
     pub(super) effects: Effects,
     /// What is under way in this process.
     pub(super) flights: Vec<Flight>,
+    /// What replies that were just read say of the dependencies they come from, by attempt.
+    pub(super) heard: Vec<(ActionId, u32, Option<Health>)>,
     /// The permit of what is being decided. Each send and each flight has its own.
     pub(super) in_hand: Option<Permit>,
     /// Its time among the timers, as this node's clock shows it.
@@ -208,6 +211,7 @@ impl Active {
             draft: None,
             effects: Effects::default(),
             flights: Vec::new(),
+            heard: Vec::new(),
             in_hand: None,
             wake: None,
             released: false,
@@ -236,15 +240,37 @@ impl Active {
             .collect()
     }
 
-    /// Takes the flights whose reply is awaited no more, because the attempt is not running any more.
-    pub(super) fn answered(&mut self) -> Vec<Flight> {
+    /// Takes the flights whose reply is awaited no more, because the attempt is not running any more: with what
+    /// that reply says of their dependency, if it was one that ended them.
+    pub(super) fn answered(&mut self) -> Vec<(Flight, Option<Health>)> {
         let (plan, state) = (&self.definition.plan, &self.state);
         let awaited = |flight: &Flight| {
             let at = state.action(plan, &flight.action);
             let running = at.and_then(|at| at.running.as_ref());
             running.is_some_and(|running| flight.what == Sent::Attempt(running.attempt))
         };
-        self.flights.extract_if(.., |flight| !flight.is_call() && !awaited(flight)).collect()
+        let heard = mem::take(&mut self.heard);
+        let health = |flight: &Flight| {
+            let is_it = |(action, attempt, _): &&(ActionId, u32, Option<Health>)| {
+                flight.action == *action && flight.what == Sent::Attempt(*attempt)
+            };
+            heard.iter().find(is_it).and_then(|(_, _, health)| *health)
+        };
+        let over = self.flights.extract_if(.., |flight| !flight.is_call() && !awaited(flight));
+        over.map(|flight| {
+            let health = health(&flight);
+            (flight, health)
+        })
+        .collect()
+    }
+
+    /// Notes what a reply says of the dependency that it comes from.
+    pub(super) fn hear(&mut self, command: &Command) {
+        if let Command::Answer { action, attempt: Some(attempt), answer } = command
+            && self.flights.iter().any(|flight| !flight.is_call() && flight.action == *action)
+        {
+            self.heard.push((action.clone(), *attempt, Health::of_attempt(answer)));
+        }
     }
 
     /// When the first reply will have been awaited for long enough.

@@ -58,8 +58,8 @@ impl Driver {
         let decided = catch_unwind(AssertUnwindSafe(|| transition::decide_all(active, &mut bench)));
         match decided {
             Ok(commit) => {
-                for flight in active.answered() {
-                    self.sagas.permits.give_back(flight.permit, None, now);
+                for (flight, health) in active.answered() {
+                    self.sagas.permits.give_back(flight.permit, health, now);
                 }
                 self.sagas.timers.set(saga, was, active.wake);
                 match commit {

@@ -200,6 +200,7 @@ impl Decided {
             Err(reason) => return Answer::Refused { reason },
         };
         let (command, operation) = question.into_parts();
+        active.hear(&command);
         let decided = self.decide(active, command).map(drop);
         Question::answer(operation, decided, &active.state)
     }

@@ -12,7 +12,9 @@ use amends::ports::{
     OutboxKind, OutboxMessage, OutboxStore as _, PublishError, Published, Publisher, RandomIds, SystemClock,
 };
 use amends::prelude::*;
-use amends::{DependencyLimits, Engine, EngineBuilder, Limits, Outcome, Outgoing, SagaHandle, Transmission};
+use amends::{
+    Breaker, DependencyLimits, Engine, EngineBuilder, Limits, Outcome, Outgoing, SagaHandle, Transmission,
+};
 use async_trait::async_trait;
 use expect_test::expect;
 use tokio::sync::Semaphore;
@@ -278,6 +280,26 @@ async fn a_command_keeps_its_permit_until_its_reply() {
     assert_eq!(outbox(&engine, &store).await.len(), 2);
     reply(&engine, &two, &charge(), 1, done()).await;
     two.outcome().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_that_fail_open_the_breaker_of_their_dependency() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    let saga = charging(&payments);
+    let breaker = Breaker { calls_min: 3, open_for: Duration::from_secs(50), ..Breaker::default() };
+    let limits = DependencyLimits { breaker: Some(breaker), ..DependencyLimits::unlimited() };
+    let policies = Policies::new().dependency("payments", limits);
+    let engine = process(1, &store, &saga).policies(policies).start().await.unwrap();
+    for n in 0..3 {
+        let handle = engine.start(&saga, format!("k{n}"), 500).await.unwrap();
+        let busy = Attempted::Transient(failure(FailureKind::Transient, "busy"));
+        reply(&engine, &handle, &charge(), 1, busy).await;
+    }
+    pass(Duration::from_millis(1)).await;
+    let waits = engine.start(&saga, "waits", 500).await.unwrap();
+    pass(Duration::from_millis(1)).await;
+    let deferrals = waits.view().await.unwrap().deferrals;
+    assert!(deferrals[0].to_string().contains("breaker open"), "{}", deferrals[0]);
 }
 
 /// A broker that acknowledges as many messages as it has permits for.
