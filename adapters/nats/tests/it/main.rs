@@ -6,6 +6,7 @@ mod world;
 
 mod connecting;
 mod endings;
+mod killed;
 mod outages;
 mod permissions;
 mod redelivery;

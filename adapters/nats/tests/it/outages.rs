@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use amends::Limits;
+use amends::core::Timestamp;
 use amends::memory::MemoryStore;
+use amends::ports::{Clock, SystemClock};
 use amends_nats::{Connection, Counters, NatsSettings, StreamSettings, TriggerState, Triggers};
 use amends_nats_testkit::Cluster;
 use amends_sea_orm::SqliteStore;
 use async_nats::HeaderMap;
+use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
 
@@ -29,7 +33,7 @@ async fn publish_for_certain(connection: &Connection, id: &str) {
     }
 }
 
-async fn until_all_acknowledged(connection: &Connection) {
+pub(crate) async fn until_all_acknowledged(connection: &Connection) {
     loop {
         let consumer = connection.jetstream().get_consumer_from_stream(CONSUMER, STREAM);
         let consumer: Result<async_nats::jetstream::consumer::PullConsumer, _> = consumer.await;
@@ -271,6 +275,45 @@ async fn a_pull_to_which_nobody_answers_is_made_again() {
     triggers.until(amends_nats::Readiness::is_ready).await;
     world.place("o-1", 1).await;
     assert_eq!(until_ended(&triggers, 1).await.sagas, 1);
+}
+
+/// A clock that a test moves on.
+struct Shifted {
+    clock: SystemClock,
+    by_seconds: AtomicU64,
+}
+
+#[async_trait]
+impl Clock for Shifted {
+    fn now(&self) -> Timestamp {
+        self.clock.now() + Duration::from_secs(self.by_seconds.load(Ordering::SeqCst))
+    }
+
+    async fn sleep_until(&self, at: Timestamp) {
+        let shift = Duration::from_secs(self.by_seconds.load(Ordering::SeqCst));
+        self.clock.sleep_until(at - shift).await;
+    }
+}
+
+#[tokio::test]
+async fn a_trigger_whose_engine_takes_nothing_is_told_as_stalled() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(folder.path().join("amends.db")).await.unwrap());
+    let world = World::on(store.clone()).await;
+    let clock = Arc::new(Shifted { clock: SystemClock::new(), by_seconds: AtomicU64::new(0) });
+    let triggers = world.triggers().with(world.trigger()).clock(clock.clone()).start().await.unwrap();
+    store.faults().refuse_writes(true);
+    world.place("o-1", 1).await;
+    let in_hand = |readiness: &amends_nats::Readiness| readiness.triggers[0].counters.in_hand == 1;
+    assert!(triggers.until(in_hand).await.is_ready(), "not at once");
+    clock.by_seconds.store(11, Ordering::SeqCst);
+    let readiness = triggers.readiness();
+    assert!(!readiness.is_ready());
+    let told = "the trigger amends-order has 1 messages in hand and ended none since";
+    assert!(readiness.problems()[0].starts_with(told), "{:?}", readiness.problems());
+    store.faults().refuse_writes(false);
+    until_ended(&triggers, 1).await;
+    assert!(triggers.readiness().is_ready());
 }
 
 #[tokio::test]
