@@ -1,7 +1,9 @@
 //! NATS for Amends: one saga per event, whatever is delivered.
 //!
 //! [`Connection`] is one connection to a server or cluster, with its version read and its refusals kept. A [`Trigger`]
-//! says which events start which sagas, and [`Triggers`] run them. `OPERATING.md` beside this crate says what a server
+//! says which events start which sagas, and [`Triggers`] run them. [`Commands`] are steps whose participant is reached by
+//! messages, [`NatsPublisher`] has them leave, [`Replies`] brings the answers; a service that takes part is a
+//! [`Participant`], by the contract in `PROTOCOL.md` beside this crate. `OPERATING.md` beside this crate says what a server
 //! must be, which permissions each role needs, and what the reports mean. An [`EngineService`] answers as a NATS micro
 //! service.
 //!
@@ -11,16 +13,27 @@
 pub mod service;
 pub mod trigger;
 
+mod command;
 mod connection;
 mod declare;
+mod participant;
+mod publisher;
+mod pull;
 mod readiness;
+mod replies;
 mod settings;
 mod version;
+mod wire;
 
+pub use command::{CommandStep, Commands, NameError};
 pub use connection::{ConnectError, Connection};
 pub use declare::{ConsumerSettings, DeclareError, Difference, StreamSettings};
+pub use participant::{Handler, NotNow, Participant, ParticipantError, ParticipantSettings};
+pub use publisher::NatsPublisher;
 pub use readiness::{Readiness, TriggerReadiness, TriggerState};
+pub use replies::{Replies, ReplySettings};
 pub use service::{EngineService, ServiceError, ServiceSettings};
 pub use settings::{Login, NatsSettings, Tls};
 pub use trigger::{Counters, Event, Trigger, TriggerLimits, Triggers, TriggersBuilder, TriggersError, Unfit};
 pub use version::ServerVersion;
+pub use wire::{Call, Direction, MalformedCall, Reply, Trouble};

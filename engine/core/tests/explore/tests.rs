@@ -281,7 +281,9 @@ fn states_with_the_same_key_go_on_alike() {
     compare(&read(&ONE[3..]), few, Left::faults_free(1 + more));
     compare(&with_branches(2, TWO), 2, Left::troubles(3 + more));
     compare(&with_branches(2, TWO), 2, Left { deadlines: true, ..Left::troubles(2 + more) });
-    kept(&text, &expect![[r#"
+    kept(
+        &text,
+        &expect![[r#"
         a, read             12 pairs
         a, by operator      1836 pairs
         a, window           980 pairs
@@ -309,7 +311,8 @@ fn states_with_the_same_key_go_on_alike() {
         fences              86 pairs
         when: a, b          106 pairs
         either: a, b        54 pairs
-    "#]]);
+    "#]],
+    );
 }
 
 /// Beyond so many explored states even the long variant is cut: they need some gigabytes.

@@ -1,0 +1,362 @@
+//! Replies and findings: written by participants, read by the engine.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use amends::core::event::{Failure, FailureKind, Finding, Omitted, Recorded};
+use amends::core::machine::Attempted;
+use amends::core::{Json, RequestId, SagaId};
+use async_nats::HeaderMap;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::headers::{ATTEMPT, FENCED_THROUGH, OUTCOME, REQUEST_ID, SAGA, WAIT, value};
+
+/// Who classifies what comes over the wire: the participant itself, by the word that it answers.
+const CLASSIFIER: &str = "amends-nats/1";
+/// A wait of more counts as this.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Words for people are cut here, in bytes.
+const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// What a participant answers to a command or a query: `PROTOCOL.md`, section 4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// It took effect; the result, or of a compensation `"Undone"` or `"NothingToUndo"`.
+    Applied(Json),
+    /// Taken, and answered later by another reply; not to be asked about before so long.
+    Accepted(Option<Duration>),
+    /// No, finally; nothing took effect.
+    Refused(Json),
+    /// Nothing took effect; may work later.
+    Transient(Trouble),
+    /// Nothing took effect; will not heal by itself.
+    Persistent(Trouble),
+    /// The participant itself cannot tell.
+    Unknown(Trouble),
+    /// It took effect in part; what there is of a result.
+    Partial(Option<Json>),
+    /// This transmission is closed out: no attempt up to this one can take effect.
+    Fenced(u32),
+    /// The request id is held with another input.
+    Mismatch,
+    /// The state that a compensation expected has moved: what was found.
+    Stale(Json),
+    /// A call of this request runs at this moment.
+    InProgress,
+    /// Nothing is committed under this request id.
+    Absent,
+    /// Something that is none of these.
+    Unclear(Trouble),
+}
+
+/// A code for rules, and words for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// A structured code, for instance `rate-limited`.
+    pub code: String,
+    /// For people. The engine keeps 4 096 bytes of it.
+    #[serde(default)]
+    pub message: String,
+    /// Not to be tried again before so long.
+    #[serde(skip)]
+    pub wait: Option<Duration>,
+}
+
+impl Trouble {
+    /// With a code and words.
+    pub fn new(code: impl Into<String>, message: impl Display) -> Self {
+        Self { code: code.into(), message: message.to_string(), wait: None }
+    }
+
+    fn failure(self, kind: FailureKind) -> Failure {
+        let Self { code, mut message, wait } = self;
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        Failure {
+            kind,
+            code: code.replace('\0', "\u{fffd}"),
+            message: message.replace('\0', "\u{fffd}"),
+            rule: "participant".to_owned(),
+            classifier: CLASSIFIER.to_owned(),
+            hint: wait,
+        }
+    }
+}
+
+/// A reply that cannot even be told to a saga.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("failed to read a reply: {0}")]
+pub(crate) struct MalformedReply(pub(crate) String);
+
+impl Reply {
+    /// It took effect, with this result.
+    ///
+    /// # Panics
+    /// When the result has no JSON form, for instance a map whose keys are not texts.
+    pub fn applied<T: Serialize + ?Sized>(result: &T) -> Self {
+        Self::Applied(Json::encode(result).expect("the result has a JSON form"))
+    }
+
+    /// No, finally, for this reason.
+    ///
+    /// # Panics
+    /// As [`Self::applied`].
+    pub fn refused<T: Serialize + ?Sized>(refusal: &T) -> Self {
+        Self::Refused(Json::encode(refusal).expect("the refusal has a JSON form"))
+    }
+
+    /// It took effect in part; what there is of a result.
+    ///
+    /// # Panics
+    /// As [`Self::applied`].
+    pub fn partial<T: Serialize + ?Sized>(result: Option<&T>) -> Self {
+        Self::Partial(result.map(|result| Json::encode(result).expect("the result has a JSON form")))
+    }
+
+    /// A compensation undid the effect.
+    pub fn undone() -> Self {
+        Self::applied("Undone")
+    }
+
+    /// A compensation found nothing to undo.
+    pub fn nothing_to_undo() -> Self {
+        Self::applied("NothingToUndo")
+    }
+
+    /// Nothing took effect; may work later.
+    pub fn transient(code: impl Into<String>, message: impl Display) -> Self {
+        Self::Transient(Trouble::new(code, message))
+    }
+
+    /// Nothing took effect; will not heal by itself.
+    pub fn persistent(code: impl Into<String>, message: impl Display) -> Self {
+        Self::Persistent(Trouble::new(code, message))
+    }
+
+    /// The word on the wire.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Applied(_) => "applied",
+            Self::Accepted(_) => "accepted",
+            Self::Refused(_) => "refused",
+            Self::Transient(_) => "transient",
+            Self::Persistent(_) => "persistent",
+            Self::Unknown(_) => "unknown",
+            Self::Partial(_) => "partial",
+            Self::Fenced(_) => "fenced",
+            Self::Mismatch => "mismatch",
+            Self::Stale(_) => "stale",
+            Self::InProgress => "in-progress",
+            Self::Absent => "absent",
+            Self::Unclear(_) => "unclear",
+        }
+    }
+
+    /// Adds the headers that belong to the answer, and gives the body.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) -> String {
+        headers.insert(OUTCOME, self.word());
+        let problem = |trouble: &Trouble| serde_json::to_string(trouble).expect("texts are always JSON");
+        let wait = match self {
+            Self::Accepted(wait) => *wait,
+            Self::Transient(trouble) => trouble.wait,
+            _ => None,
+        };
+        if let Some(wait) = wait {
+            headers.insert(WAIT, wait.as_secs_f64().to_string().as_str());
+        }
+        match self {
+            Self::Applied(value) | Self::Refused(value) | Self::Partial(Some(value)) | Self::Stale(value) => {
+                value.text().to_owned()
+            }
+            Self::Transient(trouble)
+            | Self::Persistent(trouble)
+            | Self::Unknown(trouble)
+            | Self::Unclear(trouble) => problem(trouble),
+            Self::Mismatch => problem(&Trouble::new("mismatch", "this request is held with another input")),
+            Self::Fenced(through) => {
+                headers.insert(FENCED_THROUGH, through.to_string().as_str());
+                String::new()
+            }
+            Self::Accepted(_) | Self::Partial(None) | Self::InProgress | Self::Absent => String::new(),
+        }
+    }
+}
+
+/// A reply to a command, as the engine takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Replied {
+    pub(crate) saga: SagaId,
+    pub(crate) request: RequestId,
+    pub(crate) attempt: Option<u32>,
+    pub(crate) answer: Attempted,
+}
+
+/// Reads a reply. What it says is never lost for its form: a word or a body that is not of the contract is unknown.
+pub(crate) fn replied(headers: &HeaderMap, body: &[u8]) -> Result<Replied, MalformedReply> {
+    let id = |name| {
+        let text = value(headers, name).ok_or_else(|| MalformedReply(format!("`{name}` is missing")))?;
+        Uuid::try_parse(text).map_err(|_| MalformedReply(format!("`{name}` is not a UUID")))
+    };
+    let attempt = match value(headers, ATTEMPT) {
+        Some(text) => Some(text.parse().map_err(|_| MalformedReply(format!("`{ATTEMPT}` is not a number")))?),
+        None => None,
+    };
+    let answer = attempted(headers, body);
+    Ok(Replied { saga: SagaId(id(SAGA)?), request: RequestId(id(REQUEST_ID)?), attempt, answer })
+}
+
+fn attempted(headers: &HeaderMap, body: &[u8]) -> Attempted {
+    match value(headers, OUTCOME) {
+        Some("applied") => Attempted::Succeeded(recorded(body)),
+        Some("accepted") => Attempted::Accepted { wait: wait(headers) },
+        Some("refused") => Attempted::Refused(recorded(body)),
+        Some("transient") => {
+            let trouble = Trouble { wait: wait(headers), ..trouble(body) };
+            Attempted::Transient(trouble.failure(FailureKind::Transient))
+        }
+        Some("persistent") => Attempted::Persistent(trouble(body).failure(FailureKind::Persistent)),
+        Some("unknown") => Attempted::Unknown(trouble(body).failure(FailureKind::Unknown)),
+        Some("partial") => Attempted::Partial((!body.is_empty()).then(|| recorded(body))),
+        Some("fenced") => match fenced(headers) {
+            Some(through) => Attempted::Fenced { through },
+            None => unreadable(format!("a reply `fenced` without a number in `{FENCED_THROUGH}`")),
+        },
+        Some("mismatch") => Attempted::Mismatch(trouble(body).failure(FailureKind::Unknown)),
+        Some("stale") => match json(body) {
+            Ok(found) => Attempted::Stale { found },
+            Err(reason) => unreadable(format!("a reply `stale` whose body is {reason}")),
+        },
+        Some(other) => unreadable(format!("`{other}` is no outcome of a command")),
+        None => unreadable(format!("`{OUTCOME}` is missing")),
+    }
+}
+
+/// Reads the answer to a query. The error is what a person should read.
+pub(crate) fn found(headers: Option<&HeaderMap>, body: &[u8]) -> Finding {
+    let unclear = |report: String| Finding::Unclear { report };
+    let Some(headers) = headers else { return unclear("an answer without headers".to_owned()) };
+    match value(headers, OUTCOME) {
+        Some("applied") => Finding::Applied(recorded(body)),
+        Some("refused") => Finding::Refused(recorded(body)),
+        Some("partial") => Finding::Partial((!body.is_empty()).then(|| recorded(body))),
+        Some("fenced") => match fenced(headers) {
+            Some(through) => Finding::Fenced { through },
+            None => unclear(format!("`fenced` without a number in `{FENCED_THROUGH}`")),
+        },
+        Some("in-progress") => Finding::InProgress,
+        Some("absent") => Finding::Absent,
+        Some(other) => {
+            let Trouble { code, message, .. } = trouble(body);
+            let mut report = format!("{other}: {code}: {message}").replace('\0', "\u{fffd}");
+            report.truncate(report.floor_char_boundary(MESSAGE_BYTES_MAX));
+            unclear(report)
+        }
+        None => unclear(format!("`{OUTCOME}` is missing")),
+    }
+}
+
+fn unreadable(message: String) -> Attempted {
+    Attempted::Unknown(Trouble::new("unreadable", message).failure(FailureKind::Unknown))
+}
+
+fn json(body: &[u8]) -> Result<Json, String> {
+    let text = std::str::from_utf8(body).map_err(|_| "not UTF-8".to_owned())?;
+    Json::parse(text).map_err(|error| format!("not JSON: {error}"))
+}
+
+/// "Cannot read the result" never becomes "it did not take effect".
+fn recorded(body: &[u8]) -> Recorded {
+    match json(body) {
+        Ok(value) => Recorded::Value(value),
+        Err(reason) => Recorded::Omitted(Omitted { reason, digest: None, size: body.len() as u64 }),
+    }
+}
+
+fn trouble(body: &[u8]) -> Trouble {
+    serde_json::from_slice(body).unwrap_or_else(|_| Trouble::new("unreadable", "no problem was told"))
+}
+
+fn fenced(headers: &HeaderMap) -> Option<u32> {
+    value(headers, FENCED_THROUGH)?.parse().ok()
+}
+
+/// A negative hint, or one that is no number, is ignored; more than a day is a day.
+fn wait(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: f64 = value(headers, WAIT)?.parse().ok()?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return None;
+    }
+    Some(Duration::try_from_secs_f64(seconds).unwrap_or(WAIT_MAX).min(WAIT_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::headers::{DIRECTION, PROTOCOL};
+
+    fn headers(reply: &Reply) -> (HeaderMap, String) {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            (PROTOCOL, "1"),
+            (SAGA, "00000000-0000-0000-0000-000000000007"),
+            (REQUEST_ID, "00000000-0000-0000-0000-000000000008"),
+            (DIRECTION, "forward"),
+            (ATTEMPT, "2"),
+        ] {
+            headers.insert(name, value);
+        }
+        let body = reply.write(&mut headers);
+        (headers, body)
+    }
+
+    fn heard(reply: &Reply) -> Attempted {
+        let (headers, body) = headers(reply);
+        let replied = replied(&headers, body.as_bytes()).expect("it names whom it answers");
+        assert_eq!((replied.saga.0.as_u128(), replied.request.0.as_u128(), replied.attempt), (7, 8, Some(2)));
+        replied.answer
+    }
+
+    #[test]
+    fn the_engine_reads_what_a_participant_writes() {
+        assert_eq!(
+            heard(&Reply::applied("ch_1")),
+            Attempted::Succeeded(Recorded::Value(Json::encode("ch_1").expect("text")))
+        );
+        assert_eq!(heard(&Reply::Fenced(3)), Attempted::Fenced { through: 3 });
+        assert_eq!(heard(&Reply::Partial(None)), Attempted::Partial(None));
+        let half = Some(Duration::from_millis(1_500));
+        assert_eq!(heard(&Reply::Accepted(half)), Attempted::Accepted { wait: half });
+        let busy = Trouble { wait: half, ..Trouble::new("busy", "later") };
+        let Attempted::Transient(failure) = heard(&Reply::Transient(busy)) else { panic!("transient") };
+        assert_eq!((failure.code.as_str(), failure.hint), ("busy", half));
+        assert!(matches!(heard(&Reply::Mismatch), Attempted::Mismatch(_)));
+        assert!(matches!(heard(&Reply::Absent), Attempted::Unknown(_)), "that is an answer to a query only");
+    }
+
+    #[test]
+    fn a_success_whose_result_cannot_be_read_is_a_success() {
+        let (headers, _) = headers(&Reply::applied("x"));
+        let replied = replied(&headers, b"\xff").expect("it names whom it answers");
+        assert!(matches!(replied.answer, Attempted::Succeeded(Recorded::Omitted(_))));
+        assert!(matches!(found(Some(&headers), b"{"), Finding::Applied(Recorded::Omitted(_))));
+    }
+
+    #[test]
+    fn an_unknown_word_is_unknown_and_never_a_failure() {
+        let (mut headers, body) = headers(&Reply::Absent);
+        headers.insert(OUTCOME, "done-maybe");
+        assert!(matches!(attempted(&headers, body.as_bytes()), Attempted::Unknown(_)));
+        assert!(matches!(found(Some(&headers), body.as_bytes()), Finding::Unclear { .. }));
+        assert!(matches!(found(None, b""), Finding::Unclear { .. }));
+    }
+
+    #[test]
+    fn nonsense_waits_are_ignored_and_endless_ones_bounded() {
+        let mut headers = HeaderMap::new();
+        for (text, understood) in [("-1", None), ("soon", None), ("NaN", None), ("1e99", Some(WAIT_MAX))] {
+            headers.insert(WAIT, text);
+            assert_eq!(wait(&headers), understood, "{text}");
+        }
+    }
+}

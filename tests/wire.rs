@@ -1,0 +1,46 @@
+//! The wire contract: one table of calls, and an engine, against three participants that know the contract from
+//! `adapters/nats/PROTOCOL.md` alone. They are real processes with a real nats-server between.
+
+#[path = "wire/caller.rs"]
+mod caller;
+#[path = "wire/engine.rs"]
+mod engine;
+#[path = "wire/table.rs"]
+mod table;
+
+use caller::{Caller, Program};
+
+#[tokio::test]
+async fn the_rust_participant_answers_as_the_table_says() {
+    table::check(&Caller::start(Program::Rust).await).await;
+}
+
+#[tokio::test]
+async fn the_python_participant_answers_as_the_table_says() {
+    table::check(&Caller::start(Program::Python).await).await;
+}
+
+#[tokio::test]
+async fn the_javascript_participant_answers_as_the_table_says() {
+    table::check(&Caller::start(Program::JavaScript).await).await;
+}
+
+#[tokio::test]
+async fn an_engine_runs_sagas_with_the_rust_participant() {
+    engine::check(Program::Rust).await;
+}
+
+#[tokio::test]
+async fn an_engine_runs_sagas_with_the_python_participant() {
+    engine::check(Program::Python).await;
+}
+
+#[tokio::test]
+async fn an_engine_runs_sagas_with_the_javascript_participant() {
+    engine::check(Program::JavaScript).await;
+}
+
+#[tokio::test]
+async fn a_command_waits_for_a_participant_that_was_killed() {
+    engine::check_absence(Program::Python).await;
+}
