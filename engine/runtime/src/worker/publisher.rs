@@ -20,6 +20,7 @@ mod pace;
 
 use std::collections::{HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -102,6 +103,8 @@ impl Outside {
 pub(crate) struct Outbox {
     wakers: [Arc<Notify>; 3],
     publishes: [bool; 3],
+    /// Grows whenever this node has other lanes than before.
+    lanes: Arc<AtomicU64>,
     troubles: [Trouble; 3],
     ending: CancellationToken,
 }
@@ -110,6 +113,12 @@ impl Outbox {
     /// Messages of this kind were committed.
     pub(super) fn wake(&self, kind: OutboxKind) {
         self.wakers[kind as usize].notify_one();
+    }
+
+    /// This node has other lanes than before.
+    fn lanes_changed(&self) {
+        self.lanes.fetch_add(1, Ordering::Relaxed);
+        OutboxKind::ALL.into_iter().for_each(|kind| self.wake(kind));
     }
 
     /// Does this node publish messages of this kind?
@@ -134,6 +143,7 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
     let outbox = Outbox {
         wakers: Default::default(),
         publishes: OutboxKind::ALL.map(|kind| publishers.publish(kind)),
+        lanes: Arc::default(),
         troubles: Default::default(),
         ending: CancellationToken::new(),
     };
@@ -146,6 +156,7 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
             publisher,
             waker: outbox.wakers[kind as usize].clone(),
             ending: outbox.ending.clone(),
+            lanes: (outbox.lanes.clone(), 0),
             read: VecDeque::new(),
             look: true,
             under_way: HashSet::new(),
@@ -168,6 +179,8 @@ struct Publishing {
     publisher: Arc<dyn Publisher>,
     waker: Arc<Notify>,
     ending: CancellationToken,
+    /// The lanes of this node, and those by which was read.
+    lanes: (Arc<AtomicU64>, u64),
     /// What was read and is not under way yet.
     read: VecDeque<OutboxMessage>,
     /// There may be more in the store.
@@ -215,6 +228,7 @@ impl Publishing {
             }
         }
         self.remove().await?;
+        self.follow_lanes();
         self.fill().await?;
         self.publish().await?;
         let idle =
@@ -292,6 +306,17 @@ impl Publishing {
         // The next event of each of these sagas may go now.
         self.look |= self.kind == OutboxKind::Event;
         Ok(())
+    }
+
+    /// What was read of lanes that are another node's now is that one's to publish.
+    fn follow_lanes(&mut self) {
+        let (lanes, read_by) = &mut self.lanes;
+        let now = lanes.load(Ordering::Relaxed);
+        if now != *read_by {
+            *read_by = now;
+            self.read.clear();
+            self.look = true;
+        }
     }
 
     /// Reads more, if everything read is under way.

@@ -14,7 +14,7 @@ use amends::ports::{
     Clock as _, Notice, Notifier, OutboxKind, OutboxMessage, PublishError, Published, Publisher, Store,
     SystemClock,
 };
-use amends::{Engine, EngineBuilder, Outcome};
+use amends::{Engine, EngineBuilder, Limits, Outcome};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -428,6 +428,33 @@ async fn two_nodes_publish_each_message_once() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 128);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_gave_lanes_up_publishes_nothing_more_of_them() {
+    let store = Arc::new(MemoryStore::shared());
+    let dead = publishing(&store, &Broker::that(|_, _| Does::IsUnavailable)).await;
+    for n in 0..200 {
+        begin(&dead, &format!("k{n}")).await.outcome().await.unwrap();
+    }
+    dead.abort().await;
+    let (slow, other) = (Broker::new(), Broker::new());
+    slow.gate.forget_permits(Semaphore::MAX_PERMITS);
+    let limits = Limits { publish_within: Duration::from_secs(1_000), ..Limits::default() };
+    let ids = amends::ports::RandomIds::seeded(3);
+    let first = builder(&store, &chain(&Log::default())).publisher(Arc::new(slow.clone())).events("w");
+    let first = first.limits(limits).ids(Arc::new(ids)).start().await.unwrap();
+    pass(Duration::from_secs(15)).await;
+    let under_way = slow.sent().len();
+    let second = next_process(&store, &other).await;
+    pass(Duration::from_secs(5)).await;
+    assert!(!other.sent().is_empty(), "it has half of the lanes");
+    slow.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+    pass(Duration::from_secs(5)).await;
+    assert_eq!(waiting(&second).await, 0);
+    let (afterwards, theirs) = (slow.ids().split_off(under_way), other.ids());
+    assert!(!afterwards.is_empty() && afterwards.iter().all(|id| !theirs.contains(id)));
+    drop(first);
 }
 
 /// Remembers whom it told what.

@@ -275,6 +275,7 @@ macro_rules! store_conformance_under_faults {
                 a_lost_answer_is_found_by_resubmitting,
                 a_lost_answer_of_starts_is_found_by_resubmitting,
                 a_lost_answer_of_a_post_is_found_by_posting_again,
+                a_lost_answer_of_the_outbox_is_found_by_asking_again,
                 a_lost_answer_of_a_put_is_found_by_putting_again,
                 a_refusing_database_is_unavailable_until_it_heals,
                 an_occupied_database_is_unavailable_within_bounds,

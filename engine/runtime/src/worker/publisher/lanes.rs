@@ -1,7 +1,7 @@
 //! Claiming lanes: once where one process owns the store, again and again where nodes share it.
 
 use super::{Outbox, Outside};
-use crate::ports::{Fault, OutboxKind, Sharing};
+use crate::ports::{Fault, Sharing};
 use crate::worker::input::News;
 
 /// Runs until the worker is dismissed or told to end.
@@ -17,7 +17,7 @@ pub(super) async fn run(outside: Outside, outbox: Outbox) {
                 lanes = claimed;
                 if changed {
                     tracing::debug!(lanes = lanes.len(), "lanes of the outbox are this node's");
-                    OutboxKind::ALL.into_iter().for_each(|kind| outbox.wake(kind));
+                    outbox.lanes_changed();
                 }
                 if outside.sharing == Sharing::Exclusive {
                     return;

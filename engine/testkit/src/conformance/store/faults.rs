@@ -3,14 +3,14 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 use amends::ports::{
-    Claim, Commit, ConsumedMail, Fault, Filed, INTAKE_OPEN_MAX, IntakeStore as _, Posted, SagaMail as _,
-    SagaQuery as _, SagaStore as _, Verdict,
+    Claim, Commit, ConsumedMail, Fault, Filed, INTAKE_OPEN_MAX, IntakeStore as _, OUTBOX_LANES, OutboxKind,
+    OutboxStore as _, Posted, SagaMail as _, SagaQuery as _, SagaStore as _, Verdict,
 };
 
 use super::FaultyStoreFactory;
 use super::rows::{
     ME, OTHER, T0, accept, claim, everything, join, keep, mail, post, read, release, saga, start, step,
-    step_with_everything, unfiled,
+    step_with, step_with_everything, unfiled,
 };
 
 fn assert_unavailable<T: std::fmt::Debug>(answer: Result<T, Fault>) {
@@ -113,6 +113,28 @@ pub async fn a_lost_answer_of_a_post_is_found_by_posting_again(factory: impl Fau
     assert_unavailable(store.post(&mail(1, 1), 1).await);
     factory.refuse_writes(&store, false).await;
     assert_eq!(post(&store, &mail(1, 1)).await, Posted::Accepted);
+}
+
+pub async fn a_lost_answer_of_the_outbox_is_found_by_asking_again(factory: impl FaultyStoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.claim_lanes(ME).await);
+    assert_eq!(store.claim_lanes(ME).await.expect("it claims").len(), usize::from(OUTBOX_LANES));
+
+    accept(&store, &[start(1)]).await;
+    let commit = [step_with(1, 2, &[OutboxKind::Command, OutboxKind::Command])];
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.commit(ME, &commit).await);
+    accept(&store, &commit).await;
+    let waiting = async || store.unpublished(ME, OutboxKind::Command, T0, 10).await.expect("it reads");
+    let messages = waiting().await;
+    assert_eq!(messages.len(), 2, "written once");
+
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.remove_published(ME, &[messages[0].place]).await);
+    assert_eq!(waiting().await, messages[1..], "it is gone");
+    assert_eq!(store.remove_published(ME, &[messages[0].place]).await, Ok(0));
 }
 
 pub async fn a_refusing_database_is_unavailable_until_it_heals(factory: impl FaultyStoreFactory) {
