@@ -203,12 +203,14 @@ impl<'a> Drive<'a> {
                 SagaFilter { phase: Some(phase.to_owned()), limit: 1_000, ..SagaFilter::default() };
             loop {
                 let page = self.shop.engine.query().list(&filter).await?;
-                let Some(last) = page.last() else { break };
-                filter.after = Some(last.id);
+                filter.after = page.next;
                 for row in page {
                     let name =
                         SagaName { workflow: row.definition.workflow.to_string(), key: row.key.to_string() };
                     self.track_by_name(name).await?;
+                }
+                if filter.after.is_none() {
+                    break;
                 }
             }
         }

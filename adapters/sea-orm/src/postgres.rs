@@ -20,6 +20,7 @@ mod open;
 mod outbox;
 mod owners;
 mod readers;
+mod registry;
 mod runner;
 mod sql;
 mod store;

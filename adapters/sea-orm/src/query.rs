@@ -2,15 +2,17 @@
 
 mod controls;
 mod intake;
+mod lists;
 mod nodes;
 mod outbox;
+pub(crate) mod registry;
 
 use std::collections::HashMap;
 use std::fmt;
 
 use amends::ports::{
-    CompensationRow, Fault, JournalRow, Loaded, Mail, SagaFilter, SagaQuery, SagaRow, StoreCounts,
-    StoredMail, WorkItemRow,
+    CompensationRow, DeskFilter, DeskGroup, DeskPage, DeskQuery, Fault, JournalRow, Loaded, Mail, SagaFilter,
+    SagaPage, SagaQuery, SagaRow, StoreCounts, StoredMail, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId};
 use async_trait::async_trait;
@@ -26,9 +28,6 @@ use crate::failure::fault;
 /// At most so many sagas in one read transaction, because an open one keeps the write-ahead log from
 /// shrinking.
 pub(crate) const SAGAS_PER_READ: usize = 64;
-
-/// The longest page of a list.
-const PAGE_MAX: u32 = 1_000;
 
 /// Reads a store without writing to it: no lock, no effect on those who write.
 #[derive(Clone)]
@@ -165,20 +164,8 @@ impl SagaQuery for SqlReader {
         Ok(self.load(&[saga]).await?.pop())
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
-        let mut page = saga::Entity::find();
-        if let Some(workflow) = &filter.workflow {
-            page = page.filter(saga::Column::Workflow.eq(workflow.as_str()));
-        }
-        if let Some(phase) = &filter.phase {
-            page = page.filter(saga::Column::Phase.eq(phase.as_str()));
-        }
-        if let Some(after) = filter.after {
-            page = page.filter(saga::Column::Id.gt(after.0));
-        }
-        let limit = u64::from(filter.limit.min(PAGE_MAX));
-        let rows = page.order_by_asc(saga::Column::Id).limit(limit).all(&self.db).await.map_err(fault)?;
-        rows.into_iter().map(SagaRow::try_from).collect()
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
+        self.list_sagas(filter).await
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
@@ -222,5 +209,16 @@ impl SagaQuery for SqlReader {
             work_items: count(3)?,
             compensations: count(4)?,
         })
+    }
+}
+
+#[async_trait]
+impl DeskQuery for SqlReader {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.page_of_entries(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.groups_of_entries(filter).await
     }
 }

@@ -19,6 +19,7 @@ mod nodes;
 mod open;
 mod outbox;
 mod owners;
+mod registry;
 mod sql;
 mod store;
 mod writer;

@@ -279,6 +279,34 @@ async fn g33_sagas_whose_version_is_not_registered_are_left_untouched_and_visibl
 }
 
 #[tokio::test]
+async fn g20_a_damaged_row_is_named_in_its_page_and_hides_no_other() {
+    let file = File::new();
+    let first = file.process(&[&waits("order", 1, false, &shut())]).await;
+    let mut sagas = Vec::new();
+    for n in 0..5 {
+        let input = Json::parse("7").expect("JSON");
+        let (key, options) = (format!("order-{n}"), StartOptions::default());
+        let started = first.engine.start_json("order", &key, input, options).await;
+        sagas.push(started.expect("it starts").id());
+    }
+    first.dies().await;
+    file.sql("UPDATE saga SET digest = x'07' WHERE key = 'order-1'").await;
+    file.sql("UPDATE saga SET labels = 'no JSON' WHERE key = 'order-2'").await;
+
+    let reader = SqliteStore::open_read_only(file.path()).await.expect("nobody has it open");
+    let page = reader.list(&SagaFilter { limit: 3, ..SagaFilter::default() }).await.expect("it lists");
+    let rows: Vec<SagaId> = page.rows.iter().map(|row| row.id).collect();
+    let damaged: Vec<SagaId> = page.damaged.iter().map(|damaged| damaged.saga).collect();
+    assert_eq!((rows, damaged), (vec![sagas[0]], vec![sagas[1], sagas[2]]));
+    assert!(page.damaged[0].reason.contains("a digest of 1 bytes"), "{:?}", page.damaged);
+    let rest = SagaFilter { after: page.next, limit: 3, ..SagaFilter::default() };
+    let rest = reader.list(&rest).await.expect("it lists");
+    assert_eq!((rest.rows.len(), rest.damaged.len(), rest.next), (2, 0, None));
+    drop(reader);
+    file.process(&[&waits("order", 1, false, &shut())]).await.dies().await;
+}
+
+#[tokio::test]
 async fn g33_other_content_under_a_version_that_is_under_way_is_refused_at_the_start() {
     let file = File::new();
     let first = file.process(&[&waits("order", 1, false, &shut())]).await;

@@ -20,6 +20,8 @@ fn start(n: u128) -> Commit {
             occurred_at: Timestamp(1),
             deadline: None,
             started_at: Timestamp(2),
+            tenant: None,
+            labels: Vec::new(),
         }),
         journal: JournalRow {
             seq: 1,

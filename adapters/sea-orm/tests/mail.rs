@@ -31,6 +31,8 @@ async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
             occurred_at: Timestamp(1),
             deadline: None,
             started_at: Timestamp(2),
+            tenant: None,
+            labels: Vec::new(),
         }),
         journal: JournalRow {
             seq: 1,

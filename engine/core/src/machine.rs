@@ -75,6 +75,7 @@ pub fn start(plan: &SagaPlan, start: Start, now: Timestamp) -> (SagaState, Vec<J
         owner: start.owner,
         trigger: start.trigger,
         trace: start.trace,
+        tenant: start.tenant,
     };
     let mut state = SagaState::born(plan, &started, now);
     derive::derive(plan, &mut state, now);

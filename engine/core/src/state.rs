@@ -49,6 +49,8 @@ pub struct SagaState {
     pub deadline: Option<Timestamp>,
     /// The trace that its start belongs to.
     pub trace: Option<TraceContext>,
+    /// On whose behalf it runs.
+    pub tenant: Option<Arc<str>>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// The time of the last event: no later one is earlier.

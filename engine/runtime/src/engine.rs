@@ -32,16 +32,17 @@ pub use errors::{
 pub use handle::{Outcome, SagaHandle, Settled};
 pub use intake::{IntakeError, IntakeMessage, Kept};
 pub use notify::LogNotifier;
-pub use orphans::Stranded;
+pub use orphans::{Orphans, Stranded};
 pub use outbox::{OutboxTrouble, OutboxView};
 pub use reply::{Reply, ReplyError};
 pub use shares::LaneShares;
 
-use crate::authoring::{Payload, Saga, unstorable, unwritable};
+use crate::authoring::{Payload, Saga, kept, unstorable, unwritable};
 use crate::controls::{Board, ControlInForce};
+use crate::ports;
 use crate::ports::{
-    Clock, DefinitionRef, Fault, Ids, IntakeStore, KEY_BYTES_MAX, NodeStore, OutboxStore, SagaMail,
-    SagaQuery, SagaRow, SagaStore, Store, WorkItemRow,
+    Clock, DefinitionRef, DeskQuery, Fault, Ids, IntakeStore, KEY_BYTES_MAX, NodeRegistry, NodeStore,
+    OutboxStore, SagaMail, SagaQuery, SagaRow, SagaStore, Store, WorkItemRow,
 };
 use crate::view::{Deferral, SagaView};
 use crate::worker::{
@@ -58,7 +59,7 @@ pub struct Engine(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn SagaStore>,
-    query: Arc<dyn SagaQuery>,
+    reads: Reads,
     mail: Arc<dyn SagaMail>,
     nodes: Arc<dyn NodeStore>,
     board: Arc<Board>,
@@ -80,6 +81,13 @@ struct Inner {
     publishers: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// What of a store is read for people.
+pub(crate) struct Reads {
+    pub(crate) query: Arc<dyn SagaQuery>,
+    pub(crate) registry: Arc<dyn NodeRegistry>,
+    pub(crate) desks: Arc<dyn DeskQuery>,
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         for parts in [&mut self.parts, &mut self.publishers] {
@@ -98,6 +106,9 @@ pub struct StartOptions {
     pub trigger: Option<Trigger>,
     /// The trace that the saga is to continue: see [`TraceContext::parse`].
     pub trace: Option<TraceContext>,
+    /// On whose behalf it runs, 1 to 200 bytes: sagas are found by it, and permits are shared fairly between tenants.
+    /// It tells no two starts apart: of a start that is made again, the first one's tenant stands.
+    pub tenant: Option<Arc<str>>,
 }
 
 /// How an orderly shutdown went.
@@ -214,7 +225,9 @@ impl Engine {
             return self.start_while_held(hold, workflow, key, input_digest).await.map(Begun::Before);
         }
         let (reply, answer) = oneshot::channel();
-        let StartOptions { occurred_at, trigger, trace } = options;
+        let StartOptions { occurred_at, trigger, trace, tenant } = options;
+        ports::tenant(tenant.as_deref()).map_err(SagaStartError::Tenant)?;
+        let labels = kept(definition.labels.as_ref(), &input, workflow);
         let request = StartRequest {
             definition: definition.clone(),
             key: key.into(),
@@ -223,6 +236,8 @@ impl Engine {
             occurred_at,
             trigger,
             trace,
+            tenant,
+            labels,
             reply,
         };
         self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;
@@ -240,7 +255,7 @@ impl Engine {
         key: &str,
         input_digest: [u8; 32],
     ) -> Result<SagaHandle<O>, SagaStartError> {
-        match self.0.query.find(workflow, key).await {
+        match self.0.reads.query.find(workflow, key).await {
             Ok(Some(row)) if row.input_digest == input_digest => {
                 Ok(self.handle(row.id, self.registered(&row.definition)?))
             }
@@ -282,7 +297,7 @@ impl Engine {
     /// # Errors
     /// When the store does not answer, or the saga's definition is not registered here.
     pub async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaHandle>, ViewError> {
-        let Some(row) = self.0.query.find(workflow, key).await? else { return Ok(None) };
+        let Some(row) = self.0.reads.query.find(workflow, key).await? else { return Ok(None) };
         Ok(Some(self.handle(row.id, self.registered(&row.definition)?)))
     }
 
@@ -292,7 +307,7 @@ impl Engine {
     /// When there is no such saga, the store does not answer, the saga's definition is not registered here,
     /// or its journal cannot be read.
     pub async fn inspect(&self, saga: SagaId) -> Result<SagaView, ViewError> {
-        let loaded = self.0.query.read(saga).await?.ok_or(ViewError::Unknown(saga))?;
+        let loaded = self.0.reads.query.read(saga).await?.ok_or(ViewError::Unknown(saga))?;
         let definition = self.registered(&loaded.row.definition)?;
         let view = SagaView::new(definition.plan.clone(), &loaded, self.0.clock.now());
         let mut view = view.map_err(ViewError::Unreadable)?;
@@ -317,12 +332,12 @@ impl Engine {
     /// # Errors
     /// When the store does not answer.
     pub async fn desk(&self) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
-        self.0.query.desk(DESK_MAX).await
+        self.0.reads.query.desk(DESK_MAX).await
     }
 
     /// The read side of the store.
     pub fn query(&self) -> &dyn SagaQuery {
-        &*self.0.query
+        &*self.0.reads.query
     }
 
     /// The engine's clock.
@@ -428,7 +443,7 @@ impl Engine {
 
     pub(crate) fn put_together(
         parts: Parts,
-        query: Arc<dyn SagaQuery>,
+        reads: Reads,
         intake: Arc<dyn IntakeStore>,
         look_every: Option<Duration>,
         worker: Worker,
@@ -438,7 +453,7 @@ impl Engine {
         let Worker { starts, requests, stopped, ended, parts, publishing, publishers } = worker;
         Self(Arc::new(Inner {
             store,
-            query,
+            reads,
             mail,
             nodes,
             board,
@@ -466,6 +481,10 @@ impl Engine {
 
     pub(crate) fn mail(&self) -> &dyn SagaMail {
         &*self.0.mail
+    }
+
+    pub(crate) fn desks(&self) -> &dyn DeskQuery {
+        &*self.0.reads.desks
     }
 
     pub(crate) fn nodes(&self) -> &dyn NodeStore {
@@ -519,7 +538,7 @@ impl Engine {
         &self,
         saga: SagaId,
     ) -> Result<Option<(SagaRow, Vec<crate::ports::JournalRow>)>, Fault> {
-        Ok(self.0.query.read(saga).await?.map(|loaded| (loaded.row, loaded.journal)))
+        Ok(self.0.reads.query.read(saga).await?.map(|loaded| (loaded.row, loaded.journal)))
     }
 }
 

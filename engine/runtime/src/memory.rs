@@ -2,9 +2,11 @@
 
 mod control;
 mod intake;
+mod lists;
 mod mail;
 mod nodes;
 mod outbox;
+mod registry;
 mod store;
 mod tables;
 

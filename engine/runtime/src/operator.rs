@@ -9,7 +9,7 @@
 //! # use amends::operator::By;
 //! # async fn a_desk(engine: amends::Engine) -> Result<(), Box<dyn std::error::Error>> {
 //! let operator = engine.operator();
-//! for entry in operator.desk(&Default::default()).await? {
+//! for entry in operator.desk(&Default::default()).await?.entries {
 //!     let saga = operator.saga(entry.saga);
 //!     println!("{} waits since {}: {}", entry.item.step, entry.item.since, entry.item.reason);
 //!     if entry.item.reason == "persistent" {
@@ -48,13 +48,13 @@ mod saga;
 
 pub use by::By;
 pub use controls::{OperatedDependency, OperatedNode, OperatedWorkflow};
-pub use find::{DeskEntry, DeskFilter};
 pub use intake::OperatedIntake;
 pub use risky::Risky;
 pub use saga::{Asking, CompensationDemand, Inspected, OperatedSaga};
 
 pub use crate::controls::{Control, ControlInForce};
 pub use crate::engine::OperateError;
+pub use crate::ports::{DeskCursor, DeskEntry, DeskFilter, DeskGroup, DeskPage, SagaFilter, SagaPage};
 pub use amends_core::event::Answer;
 pub use amends_core::machine::PersonFinding;
 

@@ -6,17 +6,21 @@ mod control;
 mod forward;
 mod ids;
 mod intake;
+mod labels;
+mod lists;
 mod mail;
 mod nodes;
 mod notifier;
 mod outbox;
 mod publisher;
+mod registry;
 mod rows;
 mod stats;
 mod store;
 
 pub use clock::{Clock, SystemClock};
 pub use content::KEY_BYTES_MAX;
+pub(crate) use content::tenant;
 pub use control::{
     CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
 };
@@ -26,6 +30,13 @@ pub use intake::{
     Closing, Disposition, Filed, INTAKE_NAME_BYTES_MAX, INTAKE_OPEN_MAX, INTAKE_PAGE_MAX,
     INTAKE_RAW_BYTES_MAX, INTAKE_WORDS_BYTES_MAX, IntakeClosing, IntakeFilter, IntakePut, IntakeReason,
     IntakeRow, IntakeStore, RawMessage,
+};
+pub use labels::{
+    LABEL_NAME_BYTES_MAX, LABEL_TEXT_BYTES_MAX, LABELS_MAX, Label, LabelValue, TENANT_BYTES_MAX,
+};
+pub use lists::{
+    Damaged, DeskCursor, DeskEntry, DeskFilter, DeskGroup, DeskPage, DeskQuery, PAGE_MAX, SagaFilter,
+    SagaPage,
 };
 pub use mail::{
     ConsumedMail, MAIL_BODY_BYTES_MAX, MAIL_KEY_BYTES_MAX, MAIL_OPEN_MAX, Mail, MailKind, Posted, SagaMail,
@@ -40,12 +51,12 @@ pub use outbox::{
     lane_of, message_id,
 };
 pub use publisher::{PublishError, Published, Publisher};
+pub use registry::{Introduced, NodeProfile, NodeRegistry, NodeRow, OpenSagas};
 pub use rows::{
     CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
     NewSaga, Release, SagaChange, SagaRow, WorkItemRow,
 };
 pub use stats::WriteStats;
 pub use store::{
-    CLOCK_TOLERANCE, Claim, Commit, Fault, Loaded, SagaFilter, SagaQuery, SagaStore, Store, StoreCounts,
-    Verdict,
+    CLOCK_TOLERANCE, Claim, Commit, Fault, Loaded, SagaQuery, SagaStore, Store, StoreCounts, Verdict,
 };

@@ -16,7 +16,7 @@ use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState, Timestamp, Transi
 
 use crate::authoring::{Handle, Payload};
 use crate::controls::ControlInForce;
-use crate::ports::{JournalRow, Loaded};
+use crate::ports::{Label, Loaded};
 pub use deferral::{Deferral, Missing};
 
 /// One saga, as its journal tells it.
@@ -26,6 +26,10 @@ pub struct SagaView {
     pub id: SagaId,
     /// Its business key.
     pub key: Arc<str>,
+    /// On whose behalf it runs.
+    pub tenant: Option<Arc<str>>,
+    /// What its workflow said of its input when it was started.
+    pub labels: Vec<Label>,
     /// Where it stands as a whole.
     pub phase: Phase,
     /// Why it turned back, if it has.
@@ -125,15 +129,7 @@ impl SagaView {
     /// # Errors
     /// When the journal cannot be read; the text says why.
     pub fn new(plan: Arc<SagaPlan>, loaded: &Loaded, now: Timestamp) -> Result<Self, String> {
-        Self::of_journal(plan, &loaded.journal, loaded.row.set_aside.clone(), now)
-    }
-
-    fn of_journal(
-        plan: Arc<SagaPlan>,
-        journal: &[JournalRow],
-        set_aside: Option<String>,
-        now: Timestamp,
-    ) -> Result<Self, String> {
+        let Loaded { row, journal } = loaded;
         let (state, journal) = crate::worker::fold(&plan, journal)?;
         let agenda = agenda(&plan, &state, now.max(state.at));
         let steps = plan.steps.iter().zip(&state.steps).map(|(step, at)| StepView {
@@ -151,9 +147,11 @@ impl SagaView {
         Ok(Self {
             id: state.id,
             key: state.key.clone(),
+            tenant: state.tenant.clone(),
+            labels: row.labels.clone(),
             phase: state.phase,
             turned: state.turned.clone(),
-            set_aside,
+            set_aside: row.set_aside.clone(),
             started_at: state.started_at,
             ended_at: state.ended_at,
             steps: steps.collect(),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::authoring::{Definition, Payload, Policies, Saga};
+use amends::engine::StartError;
 use amends::memory::MemoryStore;
 use amends::ports::{Clock, RandomIds, SagaRow, Store};
 use amends::{Engine, EngineBuilder, Limits, SagaView, StopReason};
@@ -113,6 +114,18 @@ impl Cluster {
     /// # Panics
     /// When its engine cannot start.
     pub fn join_ahead(&mut self, workflows: &[&Definition], ahead: Duration) -> NodeId {
+        self.enter(workflows, ahead).unwrap_or_else(|error| panic!("the engine starts: {error}"))
+    }
+
+    /// A new node tries to join, and may be refused.
+    ///
+    /// # Errors
+    /// Why its engine cannot start.
+    pub fn try_join(&mut self, workflows: &[&Definition]) -> Result<NodeId, StartError> {
+        self.enter(workflows, Duration::ZERO)
+    }
+
+    fn enter(&mut self, workflows: &[&Definition], ahead: Duration) -> Result<NodeId, StartError> {
         let clock = Arc::new(ClusterClock { time: self.time.clone(), ahead });
         let wire = Wire::new(self.store.clone(), clock.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -125,11 +138,10 @@ impl Cluster {
             .limits(self.limits.clone());
         let all = workflows.iter().copied().cloned();
         let builder = all.fold(builder, EngineBuilder::register);
-        let engine = runtime.block_on(builder.start());
-        let engine = engine.unwrap_or_else(|error| panic!("the engine starts: {error}"));
+        let engine = runtime.block_on(builder.start())?;
         self.plans.extend(workflows.iter().map(|workflow| workflow.plan.clone()));
         self.nodes.push(Node { wire, engine, runtime: Some(runtime), frozen: false });
-        NodeId(self.nodes.len() - 1)
+        Ok(NodeId(self.nodes.len() - 1))
     }
 
     /// Kills a node, in the middle of anything.

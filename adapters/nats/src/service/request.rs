@@ -40,9 +40,10 @@ impl From<SagaStartError> for Problem {
         match error {
             SagaStartError::Conflict { .. } => Self::conflict(words),
             SagaStartError::NotRegistered(_) => Self::unknown(words),
-            SagaStartError::Key(_) | SagaStartError::Input(_) | SagaStartError::Unstorable(_) => {
-                Self::unreadable(words)
-            }
+            SagaStartError::Key(_)
+            | SagaStartError::Input(_)
+            | SagaStartError::Tenant(_)
+            | SagaStartError::Unstorable(_) => Self::unreadable(words),
             _ => Self::unavailable(words),
         }
     }

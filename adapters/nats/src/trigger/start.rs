@@ -95,6 +95,7 @@ impl<I: Payload, O: 'static> Starts for Starter<I, O> {
             occurred_at: Some(event.occurred_at()),
             trigger: Some(event.record()),
             trace: event.trace.clone(),
+            ..StartOptions::default()
         };
         let begun = engine.start_or_find(&self.saga, key, input, options).await;
         let begun = begun.map_err(NoSaga::NotStarted)?;

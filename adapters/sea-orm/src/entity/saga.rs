@@ -1,6 +1,6 @@
 //! One row per saga.
 
-use amends::ports::{DefinitionRef, Fault, SagaRow};
+use amends::ports::{DefinitionRef, Fault, Label, SagaRow};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use sea_orm::entity::prelude::*;
 
@@ -22,6 +22,8 @@ pub(crate) struct Model {
     pub(crate) phase: String,
     pub(crate) outcome: Option<String>,
     pub(crate) set_aside: Option<String>,
+    pub(crate) tenant: Option<String>,
+    pub(crate) labels: Option<String>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
@@ -61,6 +63,9 @@ impl TryFrom<Model> for SagaRow {
             started_at: Timestamp(row.started_at),
             ended_at: row.ended_at.map(Timestamp),
             set_aside: row.set_aside,
+            tenant: row.tenant.map(Into::into),
+            labels: Label::read(row.labels.as_deref())
+                .map_err(|reason| Fault::Corrupt(format!("saga {id}: {reason}")))?,
         })
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use amends::ports::{
-    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, NewSaga, OutboxRow,
+    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, Label, NewSaga, OutboxRow,
     SagaChange, Verdict, WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, TransitionId};
@@ -254,6 +254,8 @@ fn bind_starts<'q>(query: Bound<'q>, incarnation: Incarnation, commits: &[&Prepa
         .bind(all(&starts, |(_, new, _)| &new.input_digest[..]))
         .bind(all(&starts, |(_, _, change)| change.map_or("running", |change| change.phase)))
         .bind(all(&starts, |(_, _, change)| change.and_then(|change| change.outcome.as_deref())))
+        .bind(all(&starts, |(_, new, _)| new.tenant.as_deref()))
+        .bind(all(&starts, |(_, new, _)| Label::write(&new.labels)))
 }
 
 /// In the order of [`sql::JOURNAL`].

@@ -30,6 +30,8 @@ pub(super) const START: &[Column] = &[
     ("input_digest", "bytea"),
     ("phase", "text"),
     ("outcome", "text"),
+    ("tenant", "text"),
+    ("labels", "text"),
 ];
 
 /// Rows of `journal`.
@@ -446,6 +448,12 @@ pub(super) const NODE_ENDED: &str = "SELECT ended_at IS NOT NULL FROM node WHERE
 
 pub(super) const NODE_ENDS: &str =
     "UPDATE node SET ended_at = $2 WHERE incarnation = $1 AND ended_at IS NULL";
+
+/// Nodes introduce themselves one after the other, until the transaction ends.
+pub(super) const ONE_INTRODUCTION: &str = "SELECT pg_advisory_xact_lock('node'::regclass::oid::bigint)";
+
+pub(super) const NODE_INTRODUCES: &str =
+    "UPDATE node SET build = $2, host = $3, definitions = $4, lease = $5 WHERE incarnation = $1";
 
 pub(super) const WORKER_JOINS: &str =
     "INSERT INTO worker (incarnation, node, started_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, SagaFilter, SagaQuery, SagaRow, SagaStore, StoreCounts,
-    Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, DeskFilter, DeskGroup, DeskPage, DeskQuery, Fault, Loaded, SagaFilter,
+    SagaPage, SagaQuery, SagaRow, SagaStore, StoreCounts, Verdict, WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -179,7 +179,7 @@ impl SagaQuery for PostgresStore {
         self.reader.read(|reader| async move { reader.read(saga).await }).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.reader.read(|reader| async move { reader.list(filter).await }).await
     }
 
@@ -193,5 +193,16 @@ impl SagaQuery for PostgresStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.reader.read(|reader| async move { reader.counts().await }).await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for PostgresStore {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.reader.read(|reader| async move { reader.desk_page(filter).await }).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.reader.read(|reader| async move { reader.desk_groups(filter).await }).await
     }
 }

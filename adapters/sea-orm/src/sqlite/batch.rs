@@ -4,7 +4,7 @@
 //! count falls short nothing is kept, and the batch is written again commit by commit, looking at what stands
 //! before each: that is exact, because the transaction holds the write lock from its first statement on.
 
-use amends::ports::{CompensationChange, ItemChange, SagaChange, Verdict, WorkItemRow, WriteStats};
+use amends::ports::{CompensationChange, ItemChange, Label, SagaChange, Verdict, WorkItemRow, WriteStats};
 use amends_core::{Incarnation, TransitionId};
 use async_trait::async_trait;
 use sea_orm::QueryResult;
@@ -177,6 +177,8 @@ async fn insert_sagas(
             .bind(new.key.clone())
             .bind(new.definition.digest.to_vec())
             .bind(new.input_digest.to_vec())
+            .bind(new.tenant.clone())
+            .bind(Label::write(&new.labels))
     };
     send(connection, &SQL.saga, starts, |query| query, bind).await
 }

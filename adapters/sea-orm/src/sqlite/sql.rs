@@ -42,8 +42,8 @@ pub(super) struct Statements {
 pub(super) static SQL: LazyLock<Statements> = LazyLock::new(|| Statements {
     saga: Sized::new(
         "INSERT INTO saga (id, owner, occurred_at, deadline, started_at, version, workflow, key, digest, \
-         input_digest, phase)",
-        |_| "(?,?,?,?,?,?,?,?,?,?,'running')".to_owned(),
+         input_digest, tenant, labels, phase)",
+        |_| "(?,?,?,?,?,?,?,?,?,?,?,?,'running')".to_owned(),
         // No conflict target: the same start twice meets the primary key as well as the business key.
         "ON CONFLICT DO NOTHING",
     ),
@@ -132,6 +132,8 @@ pub(super) const NODE_ENDED: &str =
     "SELECT count(*) FROM node WHERE incarnation = ? AND ended_at IS NOT NULL";
 pub(super) const NODE_JOINS: &str =
     "INSERT INTO node (incarnation, node, started_at) VALUES (?,?,?) ON CONFLICT DO NOTHING";
+pub(super) const NODE_INTRODUCES: &str =
+    "UPDATE node SET build = ?, host = ?, definitions = ?, lease = ? WHERE incarnation = ?";
 pub(super) const WORKER_JOINS: &str =
     "INSERT INTO worker (incarnation, node, started_at) VALUES (?,?,?) ON CONFLICT DO NOTHING";
 pub(super) const OTHER_NODES_END: &str =

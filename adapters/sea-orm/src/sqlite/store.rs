@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, DeskFilter, DeskGroup, DeskPage, DeskQuery, Fault, Loaded, Mail, Posted,
+    SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, StoreCounts, StoredMail, Verdict,
+    WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -188,7 +189,7 @@ impl SagaQuery for SqliteStore {
         self.reader.read(saga).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.reader.list(filter).await
     }
 
@@ -202,6 +203,17 @@ impl SagaQuery for SqliteStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.reader.counts().await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for SqliteStore {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.reader.desk_page(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.reader.desk_groups(filter).await
     }
 }
 

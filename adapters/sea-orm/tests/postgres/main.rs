@@ -5,6 +5,7 @@ mod conformance;
 mod faults;
 #[path = "../views/kept.rs"]
 mod kept;
+mod lists;
 mod nodes;
 mod proxy;
 mod publishing;

@@ -29,6 +29,8 @@ pub(crate) fn start(n: u32) -> Commit {
         occurred_at: T0,
         deadline: None,
         started_at: T0,
+        tenant: None,
+        labels: Vec::new(),
     };
     Commit { start: Some(new), ..step(n, 1, 0) }
 }

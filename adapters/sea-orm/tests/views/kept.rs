@@ -35,6 +35,8 @@ fn commits(n: u128, path: &Path) -> Vec<Commit> {
             occurred_at: transition.at,
             deadline: None,
             started_at: transition.at,
+            tenant: None,
+            labels: Vec::new(),
         };
         Commit {
             saga: SagaId(Uuid::from_u128(n << 64)),

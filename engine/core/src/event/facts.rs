@@ -36,6 +36,9 @@ pub struct SagaStarted {
     /// The trace that the start belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+    /// On whose behalf it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Arc<str>>,
 }
 
 /// The message that triggered a saga.

@@ -28,6 +28,8 @@ pub struct Start {
     pub trigger: Option<Trigger>,
     /// The trace that the start belongs to.
     pub trace: Option<TraceContext>,
+    /// On whose behalf it runs.
+    pub tenant: Option<Arc<str>>,
 }
 
 /// What can be asked of a saga.

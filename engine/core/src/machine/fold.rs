@@ -51,6 +51,7 @@ impl SagaState {
             occurred_at: started.occurred_at,
             deadline: started.deadline,
             trace: started.trace.clone(),
+            tenant: started.tenant.clone(),
             ended_at: None,
             at,
             steps: plan.steps.iter().map(|s| step(s.undo.is_some())).collect(),

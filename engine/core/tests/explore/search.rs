@@ -101,6 +101,7 @@ pub(crate) fn explore(plan: &SagaPlan, alike: &[usize], bounds: Bounds) -> Seen 
         owner: Incarnation(Uuid::from_u128(1)),
         trigger: None,
         trace: None,
+        tenant: None,
     };
     let (born, begun) = start(plan, begin, story::BIRTH);
     let levels = usize::from(bounds.left.together) + 1;

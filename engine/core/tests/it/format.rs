@@ -188,7 +188,19 @@ fn started(full: bool) -> JournalEvent {
         owner: Incarnation(Uuid::from_u128(2)),
         trigger: full.then(trigger),
         trace: None,
+        tenant: None,
     })
+}
+
+#[test]
+fn a_start_without_tenant_is_written_as_ever_and_one_with_it_reads_back() {
+    let JournalEvent::SagaStarted(without) = started(true) else { unreachable!("that is what it makes") };
+    let text = serde_json::to_string(&without).expect("it encodes");
+    assert!(!text.contains("tenant"), "{text}");
+    let with = SagaStarted { tenant: Some("shop-7".into()), ..without };
+    let text = serde_json::to_string(&with).expect("it encodes");
+    assert!(text.contains(r#""tenant":"shop-7""#), "{text}");
+    assert_eq!(serde_json::from_str::<SagaStarted>(&text).expect("it decodes"), with);
 }
 
 fn traced() -> JournalEvent {

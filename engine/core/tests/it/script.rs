@@ -76,6 +76,7 @@ impl Trial {
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
             trace: None,
+            tenant: None,
         };
         let now = story::BIRTH;
         let (state, events) = start(&plan, begin, now);

@@ -17,10 +17,12 @@ use super::erase::{Ask, Typed, Undoing};
 use super::error::StepError;
 use super::gives::Gives;
 use super::handle::{Handle, Origin};
+use super::labels::{Labeller, labeller};
 use super::node::{Condition, Node};
 use super::payload::{Never, Payload};
 use super::saga::Saga;
 use super::step::{AllowedIn, Compensate, NoEffect, NoEffectAtAll, Settles, SettlesUndo, Step, no_query};
+use crate::ports::Label;
 
 /// The phase before the point of no return.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,7 @@ pub struct SagaBuilder<I, P = BeforePivot> {
     pub(super) place: Option<Side>,
     deadline: Option<Duration>,
     defaults: Defaults,
+    labels: Option<Labeller>,
     pub(super) problems: Vec<String>,
     of: PhantomData<fn(I) -> P>,
 }
@@ -110,6 +113,7 @@ impl<I> SagaBuilder<I> {
             place: None,
             deadline: None,
             defaults: Defaults { retry: "default", query: "default", compensation: "default" },
+            labels: None,
             problems: Vec::new(),
             of: PhantomData,
         };
@@ -121,6 +125,28 @@ impl<I> SagaBuilder<I> {
     /// None by default. Not part of the digest.
     pub fn deadline(mut self, after: Duration) -> Self {
         self.deadline = Some(after);
+        self
+    }
+
+    /// What a saga of it is told apart by, beside its key: at most 8 short typed pairs, computed from the input when it is
+    /// started and kept in its row. Not part of the digest: a change labels later sagas only. A label that cannot be
+    /// kept is left out with a line in the log; none keeps a saga from being started.
+    ///
+    /// ```
+    /// use amends::Label;
+    /// use amends::prelude::*;
+    ///
+    /// let (s, customer) = SagaBuilder::<String>::new("greet", 1);
+    /// let mut s = s.labels(|customer: &String| vec![Label::text("customer", customer).sensitive()]);
+    /// let greeted = s.read_fn("greet", customer, |_, customer: String| async move { Ok(customer.len() as u64) });
+    /// let saga = s.finish(greeted)?;
+    /// # Ok::<(), amends::PlanErrors>(())
+    /// ```
+    pub fn labels(mut self, label: impl Fn(&I) -> Vec<Label> + Send + Sync + 'static) -> Self
+    where
+        I: Payload,
+    {
+        self.labels = Some(labeller(label));
         self
     }
 
@@ -199,9 +225,11 @@ impl<I: Payload, P> SagaBuilder<I, P> {
         H: Gives<S::Input>,
     {
         let handle = self.add(name, step, input, Declared::effect(StepKind::Pivot));
-        let Self { id, workflow, version, declared, place, deadline, defaults, problems, of: _ } = self;
+        let Self { id, workflow, version, declared, place, deadline, defaults, labels, problems, of: _ } =
+            self;
         let of = PhantomData;
-        let after = SagaBuilder { id, workflow, version, declared, place, deadline, defaults, problems, of };
+        let after =
+            SagaBuilder { id, workflow, version, declared, place, deadline, defaults, labels, problems, of };
         (handle, after)
     }
 
@@ -245,7 +273,7 @@ impl<I: Payload, P> SagaBuilder<I, P> {
                 return Err(PlanErrors { workflow: workflow.into(), problems });
             }
         };
-        Ok(Saga::new(plan, nodes, conditions, timeouts))
+        Ok(Saga::new(plan, nodes, conditions, timeouts, self.labels))
     }
 
     pub(super) fn origin(&self, source: Source, name: &'static str) -> Origin {

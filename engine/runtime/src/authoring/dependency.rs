@@ -28,19 +28,31 @@ pub struct DependencyLimits {
     pub retry_budget: Option<RetryBudget>,
     /// When nothing is sent because it fails anyway. Default [`Breaker::default`]; none: never.
     pub breaker: Option<Breaker>,
+    /// Everything above holds for each [tenant](crate::StartOptions::tenant) by itself, and once more for sagas without
+    /// one; nothing then bounds all of them together but [`Limits::max_running`](crate::Limits::max_running) and what
+    /// a person [limits](crate::operator::OperatedDependency::limit). At most 10 000 tenants are told apart; more share
+    /// the numbers of sagas without tenant. Default no: all sagas share them, and tenants take turns.
+    pub per_tenant: bool,
 }
 
 impl Default for DependencyLimits {
     fn default() -> Self {
         let (retry_budget, breaker) = (Some(RetryBudget::default()), Some(Breaker::default()));
-        Self { concurrency_max: None, rate: None, query_rate: None, retry_budget, breaker }
+        Self { retry_budget, breaker, ..Self::unlimited() }
     }
 }
 
 impl DependencyLimits {
     /// No bound at all: for a dependency whose name the catalogue should know and that can bear everything.
     pub fn unlimited() -> Self {
-        Self { concurrency_max: None, rate: None, query_rate: None, retry_budget: None, breaker: None }
+        Self {
+            concurrency_max: None,
+            rate: None,
+            query_rate: None,
+            retry_budget: None,
+            breaker: None,
+            per_tenant: false,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use amends_core::plan::Source;
 use amends_core::state::Given;
 use amends_core::{Json, SagaPlan, SagaState};
 
-use super::{Gives, Outgoing, Preview, StepContext, Transmission};
+use super::{Gives, Labeller, Outgoing, Preview, StepContext, Transmission};
 
 /// One boxed future per attempt erases the rest.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -27,6 +27,8 @@ pub struct Definition {
     pub nodes: Arc<[Arc<dyn Node>]>,
     /// The conditions of its branches, in the plan's order.
     pub conditions: Arc<[Condition]>,
+    /// What it says of an input, for people and lists. Not part of the shape.
+    pub labels: Option<Labeller>,
 }
 
 /// The condition of a branch.

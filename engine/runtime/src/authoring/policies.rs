@@ -106,7 +106,7 @@ impl<I, O> Saga<I, O> {
         check_place(&plan, &mut problems);
         if problems.is_empty() {
             let (nodes, conditions) = (self.nodes.clone(), self.conditions.clone());
-            Ok(Definition { plan: Arc::new(plan), nodes, conditions })
+            Ok(Definition { plan: Arc::new(plan), nodes, conditions, labels: self.labels.clone() })
         } else {
             Err(RegistrationErrors { workflow: plan.workflow.to_string(), problems })
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use amends_core::SagaPlan;
 use amends_core::plan::draw;
 
+use super::labels::Labeller;
 use super::node::{Condition, Node};
 use crate::ports::DefinitionRef;
 
@@ -16,6 +17,7 @@ pub struct Saga<I, O> {
     pub(crate) nodes: Arc<[Arc<dyn Node>]>,
     pub(crate) conditions: Arc<[Condition]>,
     pub(crate) timeouts: Arc<[Option<Duration>]>,
+    pub(crate) labels: Option<Labeller>,
     of: PhantomData<fn(I) -> O>,
 }
 
@@ -25,12 +27,14 @@ impl<I, O> Saga<I, O> {
         nodes: Vec<Arc<dyn Node>>,
         conditions: Vec<Condition>,
         timeouts: Vec<Option<Duration>>,
+        labels: Option<Labeller>,
     ) -> Self {
         Self {
             plan: Arc::new(plan),
             nodes: nodes.into(),
             conditions: conditions.into(),
             timeouts: timeouts.into(),
+            labels,
             of: PhantomData,
         }
     }
@@ -74,6 +78,7 @@ impl<I, O> Clone for Saga<I, O> {
             nodes: self.nodes.clone(),
             conditions: self.conditions.clone(),
             timeouts: self.timeouts.clone(),
+            labels: self.labels.clone(),
             of: PhantomData,
         }
     }

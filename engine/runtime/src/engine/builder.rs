@@ -7,13 +7,13 @@ use std::time::Duration;
 use amends_core::Incarnation;
 use amends_core::state::Phase;
 
-use super::{Engine, LaneShares, StartError};
+use super::{Engine, LaneShares, Reads, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::controls::Board;
 use crate::ports::{
-    Clock, ControlStore, Fault, INTAKE_OPEN_MAX, Ids, IntakeStore, MAIL_OPEN_MAX, NodeStore, Notifier,
-    Notifying, OutboxKind, OutboxStore, Publisher, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, Sharing, Store, SystemClock,
+    Clock, ControlStore, Damaged, DeskQuery, INTAKE_OPEN_MAX, Ids, IntakeStore, Introduced, MAIL_OPEN_MAX,
+    NodeProfile, NodeRegistry, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore, Publisher, RandomIds,
+    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
 use crate::worker::{self, Audience, Definitions, Publishers};
@@ -99,9 +99,13 @@ pub struct EngineBuilder {
     publishers: Publishers,
     audience: Audience,
     intake: Arc<dyn IntakeStore>,
+    registry: Arc<dyn NodeRegistry>,
+    desks: Arc<dyn DeskQuery>,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
+    build: Option<String>,
+    host: Option<String>,
     limits: Limits,
     clock: Option<Arc<dyn Clock>>,
     ids: Option<Arc<dyn Ids>>,
@@ -118,10 +122,14 @@ impl EngineBuilder {
             outbox: store.clone(),
             publishers: Publishers::default(),
             audience: Audience::default(),
-            intake: store,
+            intake: store.clone(),
+            registry: store.clone(),
+            desks: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
+            build: None,
+            host: host_name(),
             limits: Limits::default(),
             clock: None,
             ids: None,
@@ -178,6 +186,20 @@ impl EngineBuilder {
         self
     }
 
+    /// Which build this process runs, as your releases name it: written down beside its definitions. At most 200
+    /// bytes are kept. Default none.
+    pub fn build_id(mut self, build: impl Into<String>) -> Self {
+        self.build = Some(build.into());
+        self
+    }
+
+    /// Where this process runs. At most 200 bytes are kept. Default: the name of the host, where the system tells it
+    /// (on Linux).
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.host = Some(host.into());
+        self
+    }
+
     /// Replaces the bounds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -206,7 +228,7 @@ impl EngineBuilder {
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
         let Self { store, nodes, query, mail, controls, outbox, intake, policies, workflows, .. } = self;
-        let Self { node_name, limits, clock, ids, .. } = self;
+        let Self { registry, desks, node_name, build, host, limits, clock, ids, .. } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         let Publishing { publishers, audience } = publishing(self.publishers, self.audience, &definitions)?;
         same_shapes(&*query, &definitions).await?;
@@ -216,8 +238,6 @@ impl EngineBuilder {
         let incarnation = Incarnation(ids.next(now));
         let joined = clock.elapsed();
         store.join(incarnation, &node_name, now).await?;
-        let board = Arc::new(Board::open(controls).await?);
-        tracing::info!(%incarnation, node = node_name, "the engine runs");
         let limits = Limits {
             max_active: limits.max_active.max(1),
             max_running: limits.max_running.max(1),
@@ -228,7 +248,21 @@ impl EngineBuilder {
             intake_open_max: limits.intake_open_max.max(1),
             ..limits
         };
-        let look_every = (nodes.sharing() == Sharing::Shared).then_some(limits.claim_every);
+        let shared = nodes.sharing() == Sharing::Shared;
+        let profile = NodeProfile {
+            build: build.map(kept),
+            host: host.map(kept),
+            definitions: definitions.references().to_vec(),
+            lease: shared.then_some(limits.lease),
+        };
+        if let Introduced::OtherLease(others) = registry.introduce(incarnation, &profile).await? {
+            // It has a row and nothing else: if this does not get through, the others dismiss it.
+            let _ = store.leave(incarnation, clock.now()).await;
+            return Err(StartError::OtherLease { lease: limits.lease, others });
+        }
+        let board = Arc::new(Board::open(controls).await?);
+        tracing::info!(%incarnation, node = node_name, "the engine runs");
+        let look_every = shared.then_some(limits.claim_every);
         let dependencies = policies.dependencies().clone();
         let parts = worker::Parts {
             store,
@@ -247,7 +281,7 @@ impl EngineBuilder {
             ids,
         };
         let worker = worker::spawn(parts.clone());
-        Ok(Engine::put_together(parts, query, intake, look_every, worker))
+        Ok(Engine::put_together(parts, Reads { query, registry, desks }, intake, look_every, worker))
     }
 }
 
@@ -282,6 +316,20 @@ fn publishing(
     }
 }
 
+/// The longest build and host that are kept, in bytes.
+const SAID_BYTES_MAX: usize = 200;
+
+/// What no store refuses.
+fn kept(said: String) -> String {
+    said[..said.floor_char_boundary(SAID_BYTES_MAX)].replace('\0', "\u{fffd}")
+}
+
+/// What the system calls this host.
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
 /// One shape per name and version, and a node for every step.
 fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definitions, StartError> {
     let mut all = Definitions::default();
@@ -313,8 +361,8 @@ fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definition
 }
 
 /// A changed shape under a live version is refused while sagas of the old shape are under way: nobody here
-/// could run them. Of each workflow the oldest 1 000 of either phase are looked at. A damaged row must not keep
-/// every other saga from going on: whatever has another shape is not claimed, looked at or not.
+/// could run them. Of each workflow the oldest 1 000 of either phase are looked at; whatever has another shape is not
+/// claimed, looked at or not. A damaged row is passed over, and said.
 async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result<(), StartError> {
     let mut mistakes = BTreeSet::new();
     for reference in &*definitions.references() {
@@ -322,24 +370,18 @@ async fn same_shapes(query: &dyn SagaQuery, definitions: &Definitions) -> Result
             let filter = SagaFilter {
                 workflow: Some(reference.workflow.to_string()),
                 phase: Some(phase.word().to_owned()),
-                after: None,
                 limit: SHAPES_LOOKED_AT,
+                ..SagaFilter::default()
             };
             let other_shape = |row: &&SagaRow| {
                 row.definition.version == reference.version && row.definition.digest != reference.digest
             };
-            let rows = match query.list(&filter).await {
-                Err(Fault::Corrupt(reason)) => {
-                    tracing::warn!(
-                        workflow = &*reference.workflow,
-                        reason,
-                        "a saga cannot be read; its workflow is registered without a look at the shapes under way"
-                    );
-                    continue;
-                }
-                rows => rows?,
-            };
-            if let Some(row) = rows.iter().find(other_shape) {
+            let page = query.list(&filter).await?;
+            for Damaged { saga, reason } in &page.damaged {
+                let reason = visible(reason);
+                tracing::warn!(%saga, %reason, "the row of a saga cannot be read; its shape is not looked at");
+            }
+            if let Some(row) = page.rows.iter().find(other_shape) {
                 let (workflow, version) = (&reference.workflow, reference.version);
                 mistakes.insert(format!(
                     "failed to register workflow `{workflow}` version {version}: it has another shape than when \

@@ -4,13 +4,14 @@
 //! adds nothing to it. So a program may print any of them as it is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use amends_core::admission::Refused;
 use amends_core::event::Omitted;
 use amends_core::{Rejected, SagaId, Timestamp};
 use uuid::Uuid;
 
-use crate::ports::{Fault, IntakeClosing, SagaRow};
+use crate::ports::{Fault, IntakeClosing, NodeRow, SagaRow};
 use crate::visible::visible;
 
 /// The engine cannot start.
@@ -20,9 +21,29 @@ pub enum StartError {
     /// The author's mistakes, all of them; nothing was registered.
     #[error("{}", .0.join("; "))]
     Registration(Vec<String>),
+    /// Live nodes of the store have another lease: nobody would know when somebody is dead. Give this one the same; to
+    /// change it, stop all nodes first.
+    #[error(
+        "failed to join with a lease of {lease:?}: {} has another one, and all nodes of a store have the same",
+        told(others)
+    )]
+    OtherLease {
+        /// The lease of this one.
+        lease: Duration,
+        /// Who has another.
+        others: Vec<NodeRow>,
+    },
     /// The store does not let this process in.
     #[error(transparent)]
     Store(#[from] Fault),
+}
+
+fn told(nodes: &[NodeRow]) -> String {
+    let told = nodes.iter().map(|row| {
+        let lease = row.profile.lease.unwrap_or_default();
+        format!("node `{}` ({}) with {lease:?}", visible(&row.node), row.incarnation)
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Why an engine runs no more.
@@ -84,6 +105,9 @@ pub enum SagaStartError {
     /// The key is unusable.
     #[error("failed to start the saga: {0}")]
     Key(String),
+    /// The tenant is unusable.
+    #[error("failed to start the saga: {0}")]
+    Tenant(String),
     /// A person holds the starts of this workflow, and there is no saga of this key. Make the same start again once
     /// they are released; a trigger stops pulling.
     #[error("failed to start the saga: starts of workflow `{workflow}` are held by {by} since {since}: {}", visible(.reason))]

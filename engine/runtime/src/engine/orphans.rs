@@ -1,18 +1,15 @@
-//! What a release would strand: open sagas whose definition is not registered here.
+//! What a release would strand: open sagas whose definition nobody has registered.
 
-use std::collections::BTreeMap;
-
-use amends_core::SagaId;
-use amends_core::state::Phase;
+use amends_core::{Incarnation, SagaId};
 
 use super::Engine;
-use crate::ports::{DefinitionRef, Fault, SagaFilter};
+use crate::ports::{DefinitionRef, Fault, NodeRow, OpenSagas};
 
-/// Open sagas of one definition that this engine cannot run. Nothing happens to them here: a node that has the
-/// definition takes them when they are due.
+/// Open sagas of one definition. Nothing happens to them where it is not registered: a node that has it takes them when
+/// they are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranded {
-    /// What they run. The name and version may be registered here with another shape.
+    /// What they run. The name and version may be registered with another shape.
     pub definition: DefinitionRef,
     /// How many there are.
     pub sagas: u64,
@@ -20,43 +17,61 @@ pub struct Stranded {
     pub oldest: SagaId,
 }
 
-/// Sagas read at a time.
-const PAGE: u32 = 1_000;
+/// Open sagas by who could run them, each list in order of name and version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orphans {
+    /// No live node has registered their definition: they wait until one does.
+    pub stranded: Vec<Stranded>,
+    /// Of the live nodes only this one has: they would be stranded if it left now. What a release asks of each old node
+    /// before it is drained.
+    pub only_here: Vec<Stranded>,
+    /// This node has not: they would be stranded if every node were as this one. What a release asks of the first new
+    /// node.
+    pub not_here: Vec<Stranded>,
+}
 
 impl Engine {
-    /// Open sagas whose definition is not registered here, by definition, in order of name and version: what
-    /// would be left without a node if every node were as this one. Ask it of an engine of the next release
-    /// before the last node of the old one goes.
+    /// Open sagas that nobody can run, or that nobody could if nodes came and went: for checks before and during a
+    /// release. What live nodes have registered is what they said when they joined.
     ///
-    /// Sagas that were set aside are left out: a person looks after them anyway. It reads every open saga's row
-    /// once, a page at a time, and so takes as long as there are many.
+    /// Sagas that were set aside are left out: a person looks after them anyway. The store counts every open saga once,
+    /// so it takes as long as there are many.
     ///
     /// # Errors
-    /// When the store does not answer, or a row cannot be read.
-    pub async fn orphans(&self) -> Result<Vec<Stranded>, Fault> {
-        let mut stranded: BTreeMap<(String, u32, [u8; 32]), Stranded> = BTreeMap::new();
-        for phase in [Phase::Running, Phase::Compensating] {
-            let phase = Some(phase.word().to_owned());
-            let mut filter = SagaFilter { workflow: None, phase, after: None, limit: PAGE };
-            loop {
-                let rows = self.0.query.list(&filter).await?;
-                filter.after = rows.last().map(|row| row.id);
-                if rows.is_empty() {
-                    break;
-                }
-                for row in rows {
-                    if row.set_aside.is_some() || self.0.definitions.find(&row.definition).is_some() {
-                        continue;
-                    }
-                    let definition = &row.definition;
-                    let name = (definition.workflow.to_string(), definition.version, definition.digest);
-                    let first = || Stranded { definition: definition.clone(), sagas: 0, oldest: row.id };
-                    let of_its_kind = stranded.entry(name).or_insert_with(first);
-                    of_its_kind.sagas += 1;
-                    of_its_kind.oldest = of_its_kind.oldest.min(row.id);
-                }
-            }
-        }
-        Ok(stranded.into_values().collect())
+    /// When the store does not answer, or what it holds of nodes cannot be read.
+    pub async fn orphans(&self) -> Result<Orphans, Fault> {
+        // Sagas first: a node that joins between the two may have what they need.
+        let open = self.0.reads.registry.open_sagas().await?;
+        let nodes = self.0.reads.registry.live_nodes().await?;
+        Ok(orphans(open, &nodes, self.0.incarnation))
     }
+
+    /// Every live node: what it is called, where it runs, which build, what it has registered, in the order of
+    /// incarnations.
+    ///
+    /// # Errors
+    /// When the store does not answer, or what it holds of nodes cannot be read.
+    pub async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
+        self.0.reads.registry.live_nodes().await
+    }
+}
+
+fn orphans(open: Vec<OpenSagas>, nodes: &[NodeRow], me: Incarnation) -> Orphans {
+    let has = |node: &&NodeRow, definition: &DefinitionRef| node.profile.definitions.contains(definition);
+    let mut orphans = Orphans::default();
+    for OpenSagas { definition, sagas, oldest } in open {
+        let (mine, others): (Vec<&NodeRow>, Vec<&NodeRow>) =
+            nodes.iter().filter(|node| has(node, &definition)).partition(|node| node.incarnation == me);
+        let of = Stranded { definition, sagas, oldest };
+        match (mine.is_empty(), others.is_empty()) {
+            (true, true) => {
+                orphans.stranded.push(of.clone());
+                orphans.not_here.push(of);
+            }
+            (true, false) => orphans.not_here.push(of),
+            (false, true) => orphans.only_here.push(of),
+            (false, false) => {}
+        }
+    }
+    orphans
 }

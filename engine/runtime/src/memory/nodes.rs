@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use super::tables::Tables;
-use crate::ports::{Fault, NodeStore, Peer, Sharing};
+use crate::ports::{Fault, NodeProfile, NodeRow, NodeStore, Peer, Sharing};
 
 /// A row of `worker`.
 #[derive(Debug)]
@@ -16,6 +16,15 @@ pub(super) struct Worker {
     node: String,
     /// It has asked for lanes of the outbox.
     pub(super) publishes: bool,
+    started_at: Timestamp,
+    pub(super) profile: NodeProfile,
+}
+
+impl Worker {
+    pub(super) fn row(&self, incarnation: Incarnation) -> NodeRow {
+        let Self { node, started_at, profile, .. } = self;
+        NodeRow { incarnation, node: node.clone(), started_at: *started_at, profile: profile.clone() }
+    }
 }
 
 impl Tables {
@@ -33,6 +42,8 @@ impl Tables {
             beat: 0,
             node: node.to_owned(),
             publishes: false,
+            started_at: now,
+            profile: NodeProfile::default(),
         });
         if self.sharing == Sharing::Exclusive {
             let others = self.workers.extract_if(.., |worker, _| *worker != incarnation);

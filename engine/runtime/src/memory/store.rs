@@ -8,8 +8,8 @@ use async_trait::async_trait;
 
 use super::tables::Tables;
 use crate::ports::{
-    Claim, Commit, CompensationRow, Fault, Loaded, Mail, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow,
-    SagaStore, StoreCounts, StoredMail, Verdict, WorkItemRow, WriteStats,
+    Claim, Commit, CompensationRow, Fault, Loaded, Mail, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery,
+    SagaRow, SagaStore, StoreCounts, StoredMail, Verdict, WorkItemRow, WriteStats,
 };
 
 /// A store in memory: for tests and simulations, with the semantics of the SQLite store.
@@ -123,14 +123,8 @@ impl SagaQuery for MemoryStore {
         Ok(self.lock().load(saga))
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
-        let tables = self.lock();
-        let page = tables
-            .sagas(filter.after)
-            .filter(|row| filter.workflow.as_deref().is_none_or(|name| *row.definition.workflow == *name))
-            .filter(|row| filter.phase.as_deref().is_none_or(|phase| row.phase == phase))
-            .take(filter.limit.min(1_000) as usize);
-        Ok(page.cloned().collect())
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
+        Ok(self.lock().list(filter))
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {

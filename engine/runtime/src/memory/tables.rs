@@ -129,6 +129,8 @@ impl Tables {
             started_at: new.started_at,
             ended_at: None,
             set_aside: None,
+            tenant: new.tenant.clone(),
+            labels: new.labels.clone(),
         };
         self.keys.insert((new.definition.workflow.clone(), new.key.clone()), id);
         self.sagas.insert(id, row);
@@ -305,6 +307,16 @@ impl Tables {
 
     pub(super) fn items(&self) -> impl Iterator<Item = (SagaId, &WorkItemRow)> {
         self.items.iter().map(|((saga, _), row)| (*saga, row))
+    }
+
+    /// Those of one saga.
+    pub(super) fn items_of(&self, saga: SagaId) -> impl Iterator<Item = &WorkItemRow> {
+        let from = (saga, String::new());
+        self.items.range(from..).take_while(move |((of, _), _)| *of == saga).map(|(_, row)| row)
+    }
+
+    pub(super) fn saga(&self, saga: SagaId) -> Option<&SagaRow> {
+        self.sagas.get(&saga)
     }
 
     pub(super) fn journal_rows(&self) -> impl Iterator<Item = &JournalRow> {

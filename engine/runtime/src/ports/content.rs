@@ -1,5 +1,6 @@
 //! What no store takes, whatever its technology: the same answer from every adapter.
 
+use super::labels::{LABELS_MAX, Label, TENANT_BYTES_MAX};
 use super::outbox;
 use super::rows::{CompensationChange, ItemChange, NewSaga, SagaChange, WorkItemRow};
 use super::store::Commit;
@@ -58,7 +59,20 @@ fn start(new: &NewSaga) -> Result<(), String> {
     if new.key.len() > KEY_BYTES_MAX {
         return Err(format!("key has {} bytes, more than {KEY_BYTES_MAX}", new.key.len()));
     }
-    Ok(())
+    tenant(new.tenant.as_deref())?;
+    if new.labels.len() > LABELS_MAX {
+        return Err(format!("{} labels, more than {LABELS_MAX}", new.labels.len()));
+    }
+    new.labels.iter().find_map(Label::unstorable).map_or(Ok(()), Err)
+}
+
+/// Can a tenant be called so?
+pub(crate) fn tenant(name: Option<&str>) -> Result<(), String> {
+    let Some(name) = name else { return Ok(()) };
+    if name.is_empty() || name.len() > TENANT_BYTES_MAX {
+        return Err(format!("a tenant has 1 to {TENANT_BYTES_MAX} bytes, this one has {}", name.len()));
+    }
+    no_nul("tenant", name)
 }
 
 fn change(change: &SagaChange) -> Result<(), String> {

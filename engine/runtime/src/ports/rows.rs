@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 
+use super::labels::Label;
+
 /// A definition that a node can run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DefinitionRef {
@@ -33,6 +35,10 @@ pub struct NewSaga {
     pub deadline: Option<Timestamp>,
     /// When it was started.
     pub started_at: Timestamp,
+    /// On whose behalf it runs. At most 200 bytes.
+    pub tenant: Option<Arc<str>>,
+    /// What its workflow says of its input. At most 8.
+    pub labels: Vec<Label>,
 }
 
 /// One row of the journal.
@@ -237,4 +243,8 @@ pub struct SagaRow {
     pub ended_at: Option<Timestamp>,
     /// Why it cannot be read, if it was set aside.
     pub set_aside: Option<String>,
+    /// On whose behalf it runs.
+    pub tenant: Option<Arc<str>>,
+    /// What its workflow says of its input.
+    pub labels: Vec<Label>,
 }

@@ -8,9 +8,11 @@ use async_trait::async_trait;
 
 use super::control::ControlStore;
 use super::intake::IntakeStore;
+use super::lists::{DeskQuery, SagaFilter, SagaPage};
 use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
 use super::outbox::{OutboxRow, OutboxStore};
+use super::registry::NodeRegistry;
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
     WorkItemRow,
@@ -145,19 +147,6 @@ pub trait SagaStore: Send + Sync + 'static {
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault>;
 }
 
-/// Which sagas to list.
-#[derive(Clone, Debug, Default)]
-pub struct SagaFilter {
-    /// Of this workflow.
-    pub workflow: Option<String>,
-    /// In this phase.
-    pub phase: Option<String>,
-    /// After this one, in id order: the page.
-    pub after: Option<SagaId>,
-    /// At most so many; at most 1 000.
-    pub limit: u32,
-}
-
 /// How many rows there are, for audits and benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
@@ -182,8 +171,8 @@ pub trait SagaQuery: Send + Sync + 'static {
     /// One saga with its journal.
     async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault>;
 
-    /// A page of sagas in id order (which is start order).
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault>;
+    /// A page of sagas in id order (which is start order). A row that cannot be read is named in it and hides no other.
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault>;
 
     /// Desk entries, the oldest first; at most `limit`.
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault>;
@@ -197,8 +186,27 @@ pub trait SagaQuery: Send + Sync + 'static {
 
 /// Everything that an engine asks of one store.
 pub trait Store:
-    SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore + IntakeStore
+    SagaStore
+    + SagaQuery
+    + DeskQuery
+    + SagaMail
+    + NodeStore
+    + NodeRegistry
+    + OutboxStore
+    + ControlStore
+    + IntakeStore
 {
 }
 
-impl<S: SagaStore + SagaQuery + SagaMail + NodeStore + OutboxStore + ControlStore + IntakeStore> Store for S {}
+impl<S> Store for S where
+    S: SagaStore
+        + SagaQuery
+        + DeskQuery
+        + SagaMail
+        + NodeStore
+        + NodeRegistry
+        + OutboxStore
+        + ControlStore
+        + IntakeStore
+{
+}

@@ -6,8 +6,9 @@
 //!
 //! # The protocol
 //!
-//! * Every dependency that a step or the catalogue names has a line of its own, all others share one. A line has four lanes;
-//!   a lane is fair between workflows; of one workflow the earliest deadline goes first.
+//! * Every dependency that a step or the catalogue names has a line of its own, and one for each tenant where its limits
+//!   are by tenant; steps that name none share one. A line has four lanes; a lane is fair between workflows and their
+//!   tenants; of one tenant the earliest deadline goes first.
 //! * [`Admission::dispatch`] runs after whatever may let somebody go. So nobody waits who could go, and whoever
 //!   comes to an empty line with room may go at once, past those who wait elsewhere and cannot.
 //! * Of a line, the lane whose turn it is by its own shares is a candidate; among the candidates of all lines the
@@ -22,13 +23,14 @@
 mod breaker;
 mod budget;
 mod dependency;
+mod group;
 mod line;
 mod queue;
 mod rate;
 mod wheel;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
 
@@ -37,17 +39,18 @@ use amends_core::{ActionId, SagaId, Timestamp};
 
 use self::breaker::Probe;
 use self::dependency::Dependency;
+use self::group::{Group, TENANTS_MAX};
 use self::line::Line;
-use self::queue::Turn;
+use self::queue::{Flow, Turn};
 use self::wheel::{LANES, Wheel};
 use crate::authoring::DependencyLimits;
 use crate::controls::ControlInForce;
-use crate::engine::Limits;
+use crate::engine::{LaneShares, Limits};
 use crate::view::{Deferral, Missing};
 pub(super) use breaker::Health;
 pub(super) use queue::Kind;
 
-/// The line of steps that name no dependency.
+/// The line, and the group, of steps that name no dependency.
 const REST: usize = 0;
 
 /// The permits of one worker.
@@ -55,7 +58,13 @@ const REST: usize = 0;
 pub(super) struct Admission {
     free: usize,
     lines: Vec<Line>,
+    /// Lines that no tenant has any more.
+    spare: Vec<usize>,
+    /// The lines in which somebody waits.
+    queued: BTreeSet<usize>,
+    groups: Vec<Group>,
     by_name: BTreeMap<Arc<str>, usize>,
+    shares: LaneShares,
     wheel: Wheel,
     /// The line that had the last turn of each lane.
     last: [usize; LANES],
@@ -72,6 +81,7 @@ pub(super) struct Request<'a> {
     pub(super) saga: SagaId,
     pub(super) action: &'a ActionId,
     pub(super) workflow: &'a Arc<str>,
+    pub(super) tenant: Option<&'a Arc<str>>,
     pub(super) dependency: Option<&'a str>,
     pub(super) lane: Lane,
     pub(super) kind: Kind,
@@ -90,7 +100,7 @@ pub(super) struct Permit {
 #[derive(Debug)]
 enum Hold {
     /// It has a place in the queue.
-    Waiting { line: usize, lane: Lane, kind: Kind, workflow: Arc<str>, turn: Turn, since: Timestamp },
+    Waiting { line: usize, lane: Lane, kind: Kind, of: Flow, turn: Turn, since: Timestamp },
     /// A permit is kept for it.
     Granted { kind: Kind, permit: Permit },
 }
@@ -108,13 +118,20 @@ impl Admission {
             .map(|name| (name, &unlimited))
             .chain(catalogue.iter().map(|(name, limits)| (name.clone(), limits)))
             .collect();
-        let rest = Dependency::new(None, &unlimited);
-        let named = all.iter().map(|(name, limits)| Dependency::new(Some(name.clone()), limits));
-        let lines = std::iter::once(rest).chain(named);
+        let by_name = all.keys().cloned().zip(REST + 1..).collect();
+        let named = all.into_iter().map(|(name, limits)| (Some(name), limits));
+        let groups = std::iter::once((None, &unlimited)).chain(named).enumerate();
+        let groups: Vec<Group> =
+            groups.map(|(line, (name, limits))| Group::new(name, limits.clone(), line)).collect();
+        let lines = groups.iter().map(|group| Line::new(Dependency::of(group), group.line, limits.lanes));
         Self {
             free: limits.max_running,
-            lines: lines.map(|dependency| Line::new(dependency, limits.lanes)).collect(),
-            by_name: all.keys().cloned().zip(REST + 1..).collect(),
+            lines: lines.collect(),
+            spare: Vec::new(),
+            queued: BTreeSet::new(),
+            groups,
+            by_name,
+            shares: limits.lanes,
             wheel: Wheel::new(limits.lanes),
             last: [REST; LANES],
             held: BTreeMap::new(),
@@ -127,8 +144,8 @@ impl Admission {
 
     /// What people limit from now on; every other dependency bears what the catalogue says.
     pub(super) fn limit(&mut self, limits: &BTreeMap<Arc<str>, (u32, Arc<ControlInForce>)>, now: Timestamp) {
-        for (name, line) in &self.by_name {
-            self.lines[*line].dependency.limited = limits.get(name).cloned();
+        for (name, group) in &self.by_name {
+            self.groups[*group].limit(limits.get(name).cloned());
         }
         self.dispatch(now);
     }
@@ -148,9 +165,8 @@ impl Admission {
             Some(_) => self.give_up(saga, action, now), // A person ordered what had waited for a retry.
             None => {}
         }
-        let line = request.dependency.and_then(|name| self.by_name.get(name)).copied().unwrap_or(REST);
-        let Line { dependency, .. } = &self.lines[line];
-        if self.free > 0 && dependency.missing(kind, now).is_none() && self.lines[line].is_empty() {
+        let line = self.line_of(request, now);
+        if self.free > 0 && self.missing(line, kind, now).is_none() && self.lines[line].is_empty() {
             let permit = self.enter(line, kind, now);
             return Some(self.begin(permit, kind, now));
         }
@@ -168,7 +184,9 @@ impl Admission {
     /// Gives a permit back, with what the call says of the dependency; none if it was not sent, or nobody knows.
     pub(super) fn give_back(&mut self, permit: Permit, health: Option<Health>, now: Timestamp) {
         self.free += 1;
-        self.lines[permit.line].dependency.leave(permit.probe, health, now);
+        let line = &mut self.lines[permit.line];
+        self.groups[line.group].leave();
+        line.dependency.leave(permit.probe, health, now);
         self.dispatch(now);
     }
 
@@ -194,9 +212,7 @@ impl Admission {
     pub(super) fn is_held_up(&self, saga: SagaId, now: Timestamp) -> bool {
         self.held.get(&saga).is_some_and(|holds| {
             holds.values().all(|hold| match hold {
-                Hold::Waiting { line, kind, .. } => {
-                    self.lines[*line].dependency.missing(*kind, now).is_some()
-                }
+                Hold::Waiting { line, kind, .. } => self.missing(*line, *kind, now).is_some(),
                 Hold::Granted { .. } => false,
             })
         })
@@ -208,14 +224,13 @@ impl Admission {
         let waiting = holds.filter_map(|(action, hold)| match hold {
             Hold::Granted { .. } => None,
             Hold::Waiting { line, lane, kind, since, .. } => {
-                let dependency = &self.lines[*line].dependency;
                 let here = if self.free == 0 { Missing::Capacity } else { Missing::Turn };
                 Some(Deferral {
                     action: action.clone(),
                     lane: *lane,
                     since: *since,
-                    dependency: dependency.name.clone(),
-                    missing: dependency.missing(*kind, now).unwrap_or(here),
+                    dependency: self.groups[self.lines[*line].group].name.clone(),
+                    missing: self.missing(*line, *kind, now).unwrap_or(here),
                 })
             }
         });
@@ -229,7 +244,7 @@ impl Admission {
             && let Some((line, lane)) = self.choose(now)
         {
             let Some((kind, (saga, action))) = self.lines[line].pop(lane, now) else { break };
-            self.waiting -= 1;
+            self.left(line);
             self.last[lane] = line;
             let permit = self.enter(line, kind, now);
             if let Some(hold) = self.held.get_mut(&saga).and_then(|actions| actions.get_mut(&action)) {
@@ -238,8 +253,8 @@ impl Admission {
             self.granted.push(saga);
         }
         let somebody_may = self.free > 0 && self.waiting > 0;
-        self.wake =
-            somebody_may.then(|| self.lines.iter().filter_map(|line| line.opens_at(now)).min()).flatten();
+        let opens_at = |line: &usize| self.lines[*line].opens_at(now);
+        self.wake = somebody_may.then(|| self.going().filter_map(|line| opens_at(&line)).min()).flatten();
     }
 
     /// The lane by the shares of the engine, among the lanes whose turn it is in their lines; then the line.
@@ -247,8 +262,8 @@ impl Admission {
         let mut has = [false; LANES];
         let mut turns: [Option<usize>; LANES] = [None; LANES];
         let lines = self.lines.len();
-        for (at, line) in self.lines.iter().enumerate() {
-            let Some(lane) = line.next(now) else { continue };
+        for at in self.going() {
+            let Some(lane) = self.lines[at].next(now) else { continue };
             has[lane] = true;
             let after_last = |at: usize| (at + lines - self.last[lane] - 1) % lines;
             if turns[lane].is_none_or(|chosen| after_last(at) < after_last(chosen)) {
@@ -260,8 +275,58 @@ impl Admission {
         turns[lane].map(|line| (line, lane))
     }
 
+    /// The lines in which somebody waits and that no person holds up.
+    fn going(&self) -> impl Iterator<Item = usize> {
+        let held = |line: &usize| self.groups[self.lines[*line].group].held().is_some();
+        self.queued.iter().copied().filter(move |line| !held(line))
+    }
+
+    /// What is missing in this line for a call of this kind to begin now.
+    fn missing(&self, line: usize, kind: Kind, now: Timestamp) -> Option<Missing> {
+        let Line { group, dependency, .. } = &self.lines[line];
+        self.groups[*group].held().or_else(|| dependency.missing(kind, now))
+    }
+
+    /// The line of whoever asks: one of a tenant is made when it first asks.
+    fn line_of(&mut self, request: &Request<'_>, now: Timestamp) -> usize {
+        let group = request.dependency.and_then(|name| self.by_name.get(name)).copied().unwrap_or(REST);
+        if let Some(line) = self.groups[group].line_of(request.tenant) {
+            return line;
+        }
+        let Self { groups, lines, spare, shares, .. } = self;
+        let (at, group) = (group, &mut groups[group]);
+        if group.is_to_be_swept() {
+            spare.extend(group.sweep(|line| lines[line].is_at_rest(now)));
+        }
+        let Some(tenant) = request.tenant.filter(|_| group.tenants.len() < TENANTS_MAX) else {
+            return group.line;
+        };
+        let made = Line::new(Dependency::of(group), at, *shares);
+        let line = match spare.pop() {
+            Some(line) => {
+                lines[line] = made;
+                line
+            }
+            None => {
+                lines.push(made);
+                lines.len() - 1
+            }
+        };
+        group.tenants.insert(tenant.clone(), line);
+        line
+    }
+
+    /// Somebody waits no more in this line.
+    fn left(&mut self, line: usize) {
+        self.waiting -= 1;
+        if self.lines[line].is_empty() {
+            self.queued.remove(&line);
+        }
+    }
+
     fn enter(&mut self, line: usize, kind: Kind, now: Timestamp) -> Permit {
         self.free -= 1;
+        self.groups[self.lines[line].group].enter();
         Permit { line, probe: self.lines[line].dependency.enter(kind, now) }
     }
 
@@ -273,20 +338,22 @@ impl Admission {
     }
 
     fn wait(&mut self, request: &Request<'_>, line: usize, now: Timestamp) {
-        let Request { saga, action, workflow, lane, kind, deadline, .. } = *request;
+        let Request { saga, action, workflow, tenant, lane, kind, deadline, .. } = *request;
+        let of = Flow { workflow: workflow.clone(), tenant: tenant.cloned() };
         let turn = Turn { deadline: deadline.unwrap_or(now), ticket: self.tickets };
         self.tickets += 1;
         self.waiting += 1;
-        self.lines[line].lanes[lane as usize].insert(workflow, kind, turn, (saga, action.clone()));
-        let hold = Hold::Waiting { line, lane, kind, workflow: workflow.clone(), turn, since: now };
+        self.queued.insert(line);
+        self.lines[line].lanes[lane as usize].insert(&of, kind, turn, (saga, action.clone()));
+        let hold = Hold::Waiting { line, lane, kind, of, turn, since: now };
         self.held.entry(saga).or_default().insert(action.clone(), hold);
     }
 
     fn give_up(&mut self, saga: SagaId, action: &ActionId, now: Timestamp) {
         match self.drop_hold(saga, action) {
-            Some(Hold::Waiting { line, lane, kind, workflow, turn, .. }) => {
-                self.lines[line].lanes[lane as usize].remove(&workflow, kind, turn);
-                self.waiting -= 1;
+            Some(Hold::Waiting { line, lane, kind, of, turn, .. }) => {
+                self.lines[line].lanes[lane as usize].remove(&of, kind, turn);
+                self.left(line);
             }
             Some(Hold::Granted { permit, .. }) => self.give_back(permit, None, now),
             None => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use amends_core::SagaPlan;
 
-use crate::authoring::{Condition, Definition, Node};
+use crate::authoring::{Condition, Definition, Labeller, Node};
 use crate::ports::DefinitionRef;
 
 /// A registered definition, with the reference that stores know it by.
@@ -13,6 +13,7 @@ pub(crate) struct Registered {
     pub(crate) plan: Arc<SagaPlan>,
     pub(crate) nodes: Arc<[Arc<dyn Node>]>,
     pub(crate) conditions: Arc<[Condition]>,
+    pub(crate) labels: Option<Labeller>,
     pub(crate) reference: DefinitionRef,
 }
 
@@ -20,7 +21,7 @@ impl Registered {
     /// It, as it was registered.
     pub(crate) fn definition(&self) -> Definition {
         let (nodes, conditions) = (self.nodes.clone(), self.conditions.clone());
-        Definition { plan: self.plan.clone(), nodes, conditions }
+        Definition { plan: self.plan.clone(), nodes, conditions, labels: self.labels.clone() }
     }
 }
 
@@ -37,7 +38,8 @@ impl Definitions {
         let reference =
             DefinitionRef { workflow: plan.workflow.clone(), version: plan.version, digest: plan.digest.0 };
         let (nodes, conditions) = (definition.nodes.clone(), definition.conditions.clone());
-        let registered = Arc::new(Registered { plan, nodes, conditions, reference });
+        let labels = definition.labels.clone();
+        let registered = Arc::new(Registered { plan, nodes, conditions, labels, reference });
         let name = (registered.reference.workflow.clone(), registered.reference.version);
         match self.by_name.get(&name) {
             Some(standing) if standing.reference != registered.reference => Err(standing.clone()),

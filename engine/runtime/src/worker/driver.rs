@@ -397,13 +397,22 @@ impl Driver {
     }
 
     fn start(&mut self, request: StartRequest) {
-        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, trace, reply } =
-            request;
+        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, .. } = request;
+        let StartRequest { trace, tenant, labels, reply, .. } = request;
         let at = self.now();
         let saga = SagaId(self.ids.next(at));
         let plan = definition.plan.clone();
         let owner = self.incarnation;
-        let first = Start { saga, key: key.clone(), input, occurred_at, owner, trigger, trace };
+        let first = Start {
+            saga,
+            key: key.clone(),
+            input,
+            occurred_at,
+            owner,
+            trigger,
+            trace,
+            tenant: tenant.clone(),
+        };
         let begun = catch_unwind(AssertUnwindSafe(|| start(&plan, first, at)));
         let (state, events) = match begun {
             Ok(begun) => begun,
@@ -420,6 +429,8 @@ impl Driver {
             occurred_at: state.occurred_at,
             deadline: state.deadline,
             started_at: at,
+            tenant,
+            labels,
         };
         let mut active = Active::started(definition, state, Draft { at, start: row, events });
         active.effects.starter = Some(Starter { reply, input_digest });

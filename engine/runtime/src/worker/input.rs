@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::definitions::Registered;
 use super::rows::Shown;
 use crate::engine::SagaStartError;
-use crate::ports::{Fault, Mail, SagaRow, Verdict};
+use crate::ports::{Fault, Label, Mail, SagaRow, Verdict};
 use crate::view::Deferral;
 
 /// A new saga is asked for. These wait in their own bounded queue, so that a flood of starts holds back its
@@ -25,6 +25,8 @@ pub(crate) struct StartRequest {
     pub(crate) occurred_at: Option<Timestamp>,
     pub(crate) trigger: Option<Trigger>,
     pub(crate) trace: Option<TraceContext>,
+    pub(crate) tenant: Option<Arc<str>>,
+    pub(crate) labels: Vec<Label>,
     pub(crate) reply: oneshot::Sender<Result<Started, SagaStartError>>,
 }
 

@@ -266,9 +266,9 @@ impl Decided {
         let plan = &active.definition.plan;
         let step = plan.find(&action.step).map(|ix| plan.step(ix));
         let dependency = step.and_then(|step| step.contract.dependency.as_deref());
-        let (saga, workflow) = (active.state.id, &plan.workflow);
+        let (saga, workflow, tenant) = (active.state.id, &plan.workflow, active.state.tenant.as_ref());
         let deadline = deadline.map(|at| active.time.on_node(at));
-        let request = Request { saga, action, workflow, dependency, lane, kind, deadline };
+        let request = Request { saga, action, workflow, tenant, dependency, lane, kind, deadline };
         let permit = bench.permits.take(&request, bench.now);
         if permit.is_none() {
             self.waiting.push(action.clone());

@@ -40,6 +40,16 @@ fn the_shape_and_its_digest_stay_what_they_are() {
     assert_eq!(saga().plan().digest, saga().plan().digest, "built twice it is the same");
 }
 
+#[test]
+fn labels_are_no_part_of_the_shape() {
+    let (s, order) = SagaBuilder::<u64>::new("order", 1);
+    let mut s = s.labels(|order: &u64| vec![amends::Label::text("order", order.to_string())]);
+    let reserved = s.step("reserve", work(), order);
+    let (captured, mut s) = s.pivot("capture", work().retry("gateway"), reserved.map(|n| n + 1));
+    let told = s.retriable("notify", work(), captured.after(reserved));
+    assert_eq!(s.finish(told).expect("a good definition").plan().digest, saga().plan().digest);
+}
+
 /// A step like `Work` in all but one word.
 macro_rules! other {
     ($name:ident, $input:ty, $output:ty, $settle:ty, $undo:ty) => {

@@ -186,6 +186,7 @@ async fn every_impossible_number_of_a_dependency_is_named() {
         query_rate: Some(never),
         retry_budget: Some(budget),
         breaker: Some(breaker),
+        per_tenant: false,
     };
     let empty = RetryBudget { share_percent: 0, constant_per_second: 0, window: seconds(10) };
     let poor = DependencyLimits { retry_budget: Some(empty), ..unlimited() };

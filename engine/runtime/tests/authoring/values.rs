@@ -37,6 +37,7 @@ fn state(plan: &amends::core::SagaPlan, outputs: &[Option<Recorded>]) -> SagaSta
         started_at: Timestamp(0),
         occurred_at: Timestamp(0),
         trace: None,
+        tenant: None,
         deadline: None,
         ended_at: None,
         at: Timestamp(0),

@@ -399,6 +399,56 @@ async fn g34_a_noisy_workflow_does_not_hold_up_a_quiet_one() {
 }
 
 /// Memory has room for twenty sagas, and fifty wait for a dependency that is down.
+async fn begin_for(engine: &Engine, tenant: &str, key: &str) -> SagaHandle {
+    let input = Json::parse("{}").unwrap();
+    let options = StartOptions { tenant: Some(tenant.into()), ..StartOptions::default() };
+    engine.start_json("w", key, input, options).await.expect("the saga starts")
+}
+
+/// One workflow, one dependency that bears one call at a time: a tenant that comes with two hundred sagas, and one that
+/// comes later with three.
+#[tokio::test(start_paused = true)]
+async fn g34_a_noisy_tenant_does_not_hold_up_a_quiet_one() {
+    let wire = Wire::answering_after(ms(100));
+    let scarce = DependencyLimits { concurrency_max: Some(1), ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], scarce).await;
+    let mut noisy = Vec::new();
+    for n in 0..200 {
+        noisy.push(begin_for(&engine, "noisy", &format!("noisy-{n:03}")).await);
+    }
+    let mut quiet = Vec::new();
+    for n in 0..3 {
+        quiet.push(begin_for(&engine, "quiet", &format!("quiet-{n}")).await);
+    }
+    all_complete(&quiet).await;
+    let calls = wire.calls();
+    let of_noisy = calls.iter().filter(|call| call.key.starts_with("noisy")).count();
+    assert!(
+        of_noisy <= 5,
+        "they take turns: {of_noisy} calls of the noisy one beside three of the quiet one"
+    );
+    all_complete(&noisy).await;
+}
+
+/// With numbers of its own, a tenant whose calls fail spends its own budget and opens its own breaker.
+#[tokio::test(start_paused = true)]
+async fn g34_limits_by_tenant_keep_one_tenants_trouble_to_itself() {
+    let wire = Wire::answering_after(ms(100));
+    let shut = Breaker { calls_min: 1, failures_percent: 1, ..Breaker::default() };
+    let by_tenant =
+        DependencyLimits { concurrency_max: Some(1), breaker: Some(shut), per_tenant: true, ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], by_tenant).await;
+    wire.is_down(true);
+    let unlucky = begin_for(&engine, "unlucky", "u").await;
+    pass(ms(150)).await;
+    wire.is_down(false);
+    assert!(matches!(deferral(&unlucky).await.missing, Missing::Breaker(Some(_))));
+    let start = engine.now();
+    all_complete(&[begin_for(&engine, "lucky", "l").await]).await;
+    assert_eq!(engine.now().since(start), ms(100), "it has waited for nobody");
+    all_complete(&[unlucky]).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn g34_a_dependency_that_is_down_does_not_fill_the_memory_that_others_need() {
     let (wire, log) = (Wire::answering_after(ms(10)), Log::default());

@@ -6,8 +6,9 @@ use amends::core::event::Trigger;
 use amends::core::{JournalEvent, Timestamp};
 use amends::engine::SagaStartError;
 use amends::memory::MemoryStore;
+use amends::operator::By;
 use amends::ports::SagaQuery;
-use amends::{Engine, Limits, Outcome, SagaHandle, StartOptions};
+use amends::{Definition, Engine, Label, Limits, Outcome, SagaHandle, StartOptions};
 use tokio::sync::Semaphore;
 
 use crate::workflow::{Log, begin, builder, chain, done, engine, limited, pass, step, workflow};
@@ -78,7 +79,7 @@ async fn a_trigger_and_the_events_own_time_are_recorded() {
         event_version: None,
     };
     let occurred_at = Some(Timestamp(17));
-    let options = StartOptions { occurred_at, trigger: Some(trigger.clone()), trace: None };
+    let options = StartOptions { occurred_at, trigger: Some(trigger.clone()), ..StartOptions::default() };
     let saga = engine.start_json("w", "k", Json::parse("1").unwrap(), options).await.unwrap();
     let view = saga.view().await.unwrap();
     let JournalEvent::SagaStarted(started) = &view.journal()[0].events[0] else { panic!("the first fact") };
@@ -144,14 +145,72 @@ async fn an_error_can_be_printed_as_it_is_and_says_once_what_failed() {
     let engine = engine(&store, &chain(&log)).await;
     let other = engine.start_json("other", "k", Json::parse("1").unwrap(), StartOptions::default()).await;
     let keyless = start(&engine, "", "1").await;
+    let nobodys = StartOptions { tenant: Some("".into()), ..StartOptions::default() };
+    let nobodys = engine.start_json("w", "k", Json::parse("1").unwrap(), nobodys).await;
+    let by = By::new("ann", "the bank\nhas a fault", "1");
+    engine.operator().workflow("w").hold_starts(by).await.unwrap();
+    let held = start(&engine, "held", "1").await;
+    engine.operator().workflow("w").release(By::new("ann", "it works", "2")).await.unwrap();
     begin(&engine, "a\nb").await;
     let conflict = start(&engine, "a\nb", "2").await;
     engine.shutdown(Duration::ZERO).await.unwrap();
     let stopped = start(&engine, "k", "1").await;
-    let errors = [other, keyless, conflict, stopped].map(|error| error.unwrap_err().to_string());
+    let errors =
+        [other, keyless, nobodys, held, conflict, stopped].map(|error| error.unwrap_err().to_string());
     for error in &errors {
         assert!(error.starts_with("failed to start the saga: "), "{error}");
         assert_eq!(error.matches("failed to").count(), 1, "{error}");
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+/// The chain, which says of its input what a desk wants to know.
+fn labelled(labels: fn(&Json) -> Result<Vec<Label>, String>) -> Definition {
+    Definition { labels: Some(Arc::new(labels)), ..chain(&Log::default()) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tenant_and_the_labels_of_a_start_stand_in_its_row_and_in_its_view() {
+    let store = Arc::new(MemoryStore::new());
+    let said = |_: &Json| Ok(vec![Label::text("customer", "c-17").sensitive(), Label::number("amount", 100)]);
+    let engine = engine(&store, &labelled(said)).await;
+    let options = StartOptions { tenant: Some("shop-7".into()), ..StartOptions::default() };
+    let saga = engine.start_json("w", "k", Json::parse("1").unwrap(), options).await.unwrap();
+    let (row, view) = (store.find("w", "k").await.unwrap().unwrap(), saga.view().await.unwrap());
+    assert_eq!((row.tenant.as_deref(), view.tenant.as_deref()), (Some("shop-7"), Some("shop-7")));
+    assert_eq!((&row.labels, &view.labels), (&said(&Json::parse("1").unwrap()).unwrap(), &row.labels));
+    let other = StartOptions { tenant: Some("another".into()), ..StartOptions::default() };
+    let again = engine.start_json("w", "k", Json::parse("1").unwrap(), other).await.unwrap();
+    assert_eq!(again.id(), saga.id(), "a tenant tells no two starts apart");
+    assert_eq!(store.find("w", "k").await.unwrap().unwrap().tenant.as_deref(), Some("shop-7"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_cannot_be_kept_is_refused_at_the_door() {
+    let engine = engine(&Arc::new(MemoryStore::new()), &chain(&Log::default())).await;
+    for tenant in ["", "a\0b", &"x".repeat(201)] {
+        let options = StartOptions { tenant: Some(tenant.into()), ..StartOptions::default() };
+        let refused = engine.start_json("w", "k", Json::parse("1").unwrap(), options).await;
+        assert!(matches!(refused, Err(SagaStartError::Tenant(_))), "{refused:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn labels_that_cannot_be_kept_are_left_out_and_start_the_saga_all_the_same() {
+    let too_many = |_: &Json| {
+        let sound = (0..9).map(|n| Label::number(format!("n{n}"), n));
+        Ok([Label::text("a b", ""), Label::text("n0", "first")].into_iter().chain(sound).collect())
+    };
+    let store = Arc::new(MemoryStore::new());
+    let first = engine(&store, &labelled(too_many)).await;
+    start(&first, "k", "1").await.unwrap();
+    let labels = store.find("w", "k").await.unwrap().unwrap().labels;
+    let names: Vec<&str> = labels.iter().map(|label| &*label.name).collect();
+    assert_eq!(names, ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"]);
+    assert_eq!(labels[0], Label::text("n0", "first"), "of two of one name the first stands");
+
+    let store = Arc::new(MemoryStore::new());
+    let unlabelled = engine(&store, &labelled(|_| Err("it is not of this type".to_owned()))).await;
+    start(&unlabelled, "k", "1").await.unwrap();
+    assert_eq!(store.find("w", "k").await.unwrap().unwrap().labels, []);
 }

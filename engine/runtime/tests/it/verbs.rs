@@ -269,7 +269,7 @@ async fn a_completed_saga_is_compensated_by_two_people_and_stays_completed() {
         Ok(Answer::Already),
         "the same id is the same"
     );
-    let desk = trial.engine.operator().desk(&Default::default()).await.unwrap();
+    let desk = trial.engine.operator().desk(&Default::default()).await.unwrap().entries;
     assert_eq!((desk.len(), desk[0].item.desk), (1, "approval"));
     refused(trial.door.approve(demand().action(), ann("3")).await, "another person");
     assert_eq!(trial.log.lines(), ["a", "b"]);

@@ -220,7 +220,7 @@ pub(crate) fn named(workflow: &str, steps: Vec<Step>) -> Definition {
     let plan =
         SagaPlan::new(workflow, 1, "input/1", plans.collect(), last).expect("the test's plan is sound");
     let nodes: Vec<Arc<dyn Node>> = steps.into_iter().map(|step| Arc::new(step) as Arc<dyn Node>).collect();
-    Definition { plan: Arc::new(plan), nodes: nodes.into(), conditions: Arc::new([]) }
+    Definition { plan: Arc::new(plan), nodes: nodes.into(), conditions: Arc::new([]), labels: None }
 }
 
 /// Four steps in a row: `a`, `b`, `c`, `d`.

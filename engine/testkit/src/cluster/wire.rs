@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use amends::ports::{
-    Access, Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault,
-    Forward, Loaded, Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
-    OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store,
+    Access, Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter,
+    DeskGroup, DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry,
+    NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
+    OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store,
     StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
@@ -162,6 +163,21 @@ impl NodeStore for Wire {
 }
 
 #[async_trait]
+impl NodeRegistry for Wire {
+    async fn introduce(&self, incarnation: Incarnation, profile: &NodeProfile) -> Result<Introduced, Fault> {
+        self.send("introduce").await?.introduce(incarnation, profile).await
+    }
+
+    async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
+        self.send("live_nodes").await?.live_nodes().await
+    }
+
+    async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
+        self.send("open_sagas").await?.open_sagas().await
+    }
+}
+
+#[async_trait]
 impl SagaQuery for Wire {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
         self.send("find").await?.find(workflow, key).await
@@ -171,7 +187,7 @@ impl SagaQuery for Wire {
         self.send("read").await?.read(saga).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.send("list").await?.list(filter).await
     }
 
@@ -185,6 +201,17 @@ impl SagaQuery for Wire {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.send("counts").await?.counts().await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for Wire {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.send("desk_page").await?.desk_page(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.send("desk_groups").await?.desk_groups(filter).await
     }
 }
 

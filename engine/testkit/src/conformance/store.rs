@@ -35,12 +35,15 @@ pub mod faults;
 pub mod fencing;
 pub mod intake;
 pub mod lanes;
+pub mod leases;
 pub mod limits;
+pub mod lists;
 pub mod mail;
 pub mod nodes;
 pub mod outbox;
 pub mod ownership;
 pub mod recovery;
+pub mod registry;
 mod rows;
 pub mod starts;
 
@@ -219,6 +222,21 @@ macro_rules! store_conformance {
                 who_closes_at_once_closes_once,
                 messages_that_no_store_takes_are_refused,
             }
+            registry::{
+                what_a_node_says_of_itself_is_read_back_and_may_be_said_again,
+                only_who_is_alive_introduces_itself_and_is_listed,
+                open_sagas_are_counted_by_definition,
+            }
+            lists::{
+                a_saga_keeps_its_tenant_and_its_labels,
+                sagas_are_found_by_tenant_and_age,
+                sagas_are_found_by_phase_open_and_ended,
+                sagas_that_need_attention_are_found_by_step_and_reason,
+                a_full_page_says_where_the_next_one_begins,
+                desk_entries_are_found_by_each_filter,
+                desk_entries_come_in_pages_the_oldest_first,
+                alike_entries_are_counted_the_largest_group_first,
+            }
             limits::{
                 nul_is_refused_wherever_it_stands,
                 one_unstorable_commit_among_255_stands_alone,
@@ -258,6 +276,10 @@ macro_rules! store_conformance_of_nodes {
                 lanes_of_the_dismissed_are_released_with_their_sagas,
                 who_leaves_gives_its_lanes_up,
                 who_lost_a_lane_removes_nothing_of_it,
+            }
+            leases::{
+                a_node_with_another_lease_than_a_live_one_is_refused,
+                of_two_leases_at_once_one_is_refused,
             }
         }
     };

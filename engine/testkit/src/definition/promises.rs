@@ -83,6 +83,7 @@ mod tests {
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
             trace: None,
+            tenant: None,
         };
         let state = start(&plan, birth, Timestamp(0)).0;
         (plan, state)

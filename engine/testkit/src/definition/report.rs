@@ -37,6 +37,8 @@ pub(super) fn timeline(
         started_at: state.started_at,
         ended_at: state.ended_at,
         set_aside: None,
+        tenant: None,
+        labels: Vec::new(),
     };
     let loaded = Loaded { row, journal: journal.collect() };
     let view = SagaView::new(Arc::new(plan.clone()), &loaded, state.at);

@@ -77,6 +77,7 @@ impl<'a> Walk<'a> {
             owner: Incarnation(Uuid::from_u128(1)),
             trigger: None,
             trace: None,
+            tenant: None,
         };
         let (state, events) = start(self.plan, birth, now);
         let standing = Standing { way: 0, state, now, spent: Spent::default(), happened: Vec::new() };

@@ -29,6 +29,7 @@ pub(crate) fn intercepted(definition: &Definition, faults: &Faults) -> Definitio
         plan: definition.plan.clone(),
         nodes: definition.nodes.iter().enumerate().map(in_front).collect(),
         conditions: definition.conditions.clone(),
+        labels: definition.labels.clone(),
     }
 }
 

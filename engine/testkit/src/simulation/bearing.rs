@@ -68,5 +68,6 @@ fn limits(chance: &mut Rng) -> DependencyLimits {
             window: Duration::from_secs(10),
         }),
         breaker: chance.bool().then(|| Breaker { calls_min: 5, ..Breaker::default() }),
+        per_tenant: false,
     }
 }

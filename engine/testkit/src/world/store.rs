@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, Loaded,
-    Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
-    Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
-    StoredOrder, Verdict, WorkItemRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -239,6 +240,22 @@ impl NodeStore for WatchedStore {
 }
 
 #[async_trait]
+impl NodeRegistry for WatchedStore {
+    async fn introduce(&self, incarnation: Incarnation, profile: &NodeProfile) -> Result<Introduced, Fault> {
+        self.alive().await;
+        self.inner.introduce(incarnation, profile).await
+    }
+
+    async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
+        self.inner.live_nodes().await
+    }
+
+    async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
+        self.inner.open_sagas().await
+    }
+}
+
+#[async_trait]
 impl SagaQuery for WatchedStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
         self.inner.find(workflow, key).await
@@ -248,7 +265,7 @@ impl SagaQuery for WatchedStore {
         self.inner.read(saga).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.inner.list(filter).await
     }
 
@@ -262,6 +279,17 @@ impl SagaQuery for WatchedStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for WatchedStore {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.inner.desk_page(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.inner.desk_groups(filter).await
     }
 }
 

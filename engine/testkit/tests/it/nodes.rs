@@ -322,16 +322,52 @@ fn a_node_without_the_definition_leaves_its_sagas_to_another() {
     cluster.run_for(seconds(300));
     assert_eq!((cluster.alive(), cluster.owned(second)), (1, 0));
     assert!(sagas.iter().all(|saga| cluster.row(*saga).owner.is_none()), "released, and left alone");
-    let stranded = cluster.ask(second, async |engine| engine.orphans().await).expect("the store answers");
-    let stranded: Vec<_> =
-        stranded.iter().map(|of| (&*of.definition.workflow, of.sagas, of.oldest)).collect();
-    assert_eq!(stranded, [("works", 4, sagas[0])]);
+    let orphans = cluster.ask(second, async |engine| engine.orphans().await).expect("the store answers");
+    let [of] = &orphans.stranded[..] else { panic!("{orphans:?}") };
+    assert_eq!((&*of.definition.workflow, of.sagas, of.oldest), ("works", 4, sagas[0]));
+    assert_eq!((&orphans.not_here, &orphans.only_here), (&orphans.stranded, &Vec::new()));
 
     let third = cluster.join(&[&works.definition, &other.definition]);
-    let stranded = cluster.ask(third, async |engine| engine.orphans().await).expect("the store answers");
-    assert!(stranded.is_empty(), "{stranded:?}");
+    let orphans = cluster.ask(third, async |engine| engine.orphans().await).expect("the store answers");
+    assert!(orphans.stranded.is_empty() && orphans.not_here.is_empty(), "{orphans:?}");
+    assert_eq!(orphans.only_here.len(), 1, "they would be stranded without it: {orphans:?}");
+    let orphans = cluster.ask(second, async |engine| engine.orphans().await).expect("the store answers");
+    assert_eq!((orphans.stranded.len(), orphans.not_here.len()), (0, 1), "another node can run them");
     cluster.run_until(seconds(60), |cluster| cluster.all_ended(&sagas));
     works.assert_each_once(&cluster, &sagas);
+}
+
+#[test]
+fn a_node_with_another_lease_than_the_live_ones_is_refused_and_leaves_no_trace() {
+    let (mut cluster, works, [first]) = cluster_of();
+    let sagas = works.start(&mut cluster, first, 0..3);
+    cluster.limits(Limits { lease: LEASE / 2, ..Limits::default() });
+    let refused = cluster.try_join(&[&works.definition]).expect_err("it has another lease");
+    let text = refused.to_string();
+    assert!(
+        text.contains("with a lease of 5s") && text.contains("`node-0`") && text.contains("with 10s"),
+        "{text}"
+    );
+    assert_eq!(cluster.alive(), 1);
+    cluster.kill(first);
+    cluster.run_for(LEASE);
+    let refused = cluster.try_join(&[&works.definition]);
+    assert!(refused.is_err(), "nobody has noticed that the first is dead");
+    cluster.limits(Limits::default());
+    cluster.join(&[&works.definition]);
+    cluster.run_until(seconds(60), |cluster| cluster.all_ended(&sagas));
+    works.assert_each_once(&cluster, &sagas);
+}
+
+#[test]
+fn a_node_says_what_it_is_and_what_it_can_run() {
+    let (mut cluster, works, [first]) = cluster_of();
+    let nodes = cluster.ask(first, async |engine| engine.live_nodes().await).expect("the store answers");
+    let [node] = &nodes[..] else { panic!("{nodes:?}") };
+    assert_eq!((node.incarnation, &*node.node), (cluster.incarnation(first), "node-0"));
+    assert_eq!(node.profile.lease, Some(LEASE));
+    let [definition] = &node.profile.definitions[..] else { panic!("{node:?}") };
+    assert_eq!((&*definition.workflow, definition.digest), ("works", works.definition.plan.digest.0));
 }
 
 #[test]

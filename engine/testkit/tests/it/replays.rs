@@ -131,6 +131,8 @@ fn the_rows_of_a_store_replay_by_digest_and_end() {
         started_at: view.started_at,
         ended_at: view.ended_at,
         set_aside: None,
+        tenant: None,
+        labels: Vec::new(),
     };
     let mut loaded = Loaded { row, journal: rows.collect() };
     let resolved = |undo| saga(undo).resolve(&Policies::new()).unwrap();

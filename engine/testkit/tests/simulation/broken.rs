@@ -7,9 +7,10 @@ use std::time::Duration;
 use amends::engine::LaneShares;
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, ItemChange,
-    Loaded, Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore,
-    Peer, Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup, DeskPage,
+    DeskQuery, Fault, Forward, Introduced, ItemChange, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
     StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
@@ -186,6 +187,21 @@ impl NodeStore for BrokenStore {
 }
 
 #[async_trait]
+impl NodeRegistry for BrokenStore {
+    async fn introduce(&self, incarnation: Incarnation, profile: &NodeProfile) -> Result<Introduced, Fault> {
+        self.inner.introduce(incarnation, profile).await
+    }
+
+    async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
+        self.inner.live_nodes().await
+    }
+
+    async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
+        self.inner.open_sagas().await
+    }
+}
+
+#[async_trait]
 impl SagaQuery for BrokenStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
         self.inner.find(workflow, key).await
@@ -195,7 +211,7 @@ impl SagaQuery for BrokenStore {
         self.inner.read(saga).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.inner.list(filter).await
     }
 
@@ -209,6 +225,17 @@ impl SagaQuery for BrokenStore {
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for BrokenStore {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.inner.desk_page(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.inner.desk_groups(filter).await
     }
 }
 

@@ -35,6 +35,11 @@ CREATE TABLE saga (
 CREATE UNIQUE INDEX saga_key ON saga (workflow, key);
 CREATE INDEX saga_owner ON saga (owner) WHERE owner IS NOT NULL;
 CREATE INDEX saga_due ON saga (priority, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
+-- For lists in start order: what is open, what is of a workflow, of a tenant, or set aside.
+CREATE INDEX saga_open ON saga (phase, id) WHERE ended_at IS NULL;
+CREATE INDEX saga_workflow ON saga (workflow, id);
+CREATE INDEX saga_tenant ON saga (tenant, id) WHERE tenant IS NOT NULL;
+CREATE INDEX saga_aside ON saga (id) WHERE set_aside IS NOT NULL;
 CREATE INDEX saga_ended ON saga (ended_at) WHERE ended_at IS NOT NULL AND purged_at IS NULL;
 
 -- One row per transition. An ordinary rowid table on purpose: appended to, never split (WITHOUT ROWID is slower
@@ -73,7 +78,8 @@ CREATE TABLE work_item (
   disposition        TEXT,
   PRIMARY KEY (saga_id, item)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX work_item_desk ON work_item (desk, since);
+CREATE INDEX work_item_since ON work_item (since, saga_id, item);
+CREATE INDEX work_item_desk ON work_item (desk, since, saga_id, item);
 CREATE INDEX work_item_alike ON work_item (desk, fingerprint, since);
 
 -- Messages that became no saga, or belong to none.
@@ -194,7 +200,8 @@ CREATE TABLE node (
   host           TEXT,
   started_at     INTEGER NOT NULL,
   ended_at       INTEGER,
-  definitions    TEXT,
+  definitions    TEXT,                                    -- what it can run, as JSON
+  lease          INTEGER,                                 -- microseconds; none where one process owns the store
   policy_version TEXT
 ) STRICT;
 

@@ -82,6 +82,11 @@ impl Breaker {
         Self { limits, calls, failures, state: State::Closed, trial: 0 }
     }
 
+    /// Would it be the same if it were made anew?
+    pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
+        matches!(self.state, State::Closed) && self.calls.sum(now) == 0 && self.failures.sum(now) == 0
+    }
+
     /// May a call begin?
     pub(super) fn may_begin(&self, now: Timestamp) -> Result<(), Until> {
         match self.state {

@@ -31,6 +31,11 @@ impl Budget {
         }
     }
 
+    /// Would it be the same if it were made anew?
+    pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
+        self.paid_in.sum(now) == 0 && self.constant.as_ref().is_none_or(|bucket| bucket.is_at_rest(now))
+    }
+
     /// A first attempt began.
     pub(super) fn pay_in(&mut self, now: Timestamp) {
         self.paid_in.add(self.share_percent, now);

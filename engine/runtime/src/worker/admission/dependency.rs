@@ -1,4 +1,4 @@
-//! Everything that is counted by dependency, and whether one more call may begin.
+//! Everything that is counted by dependency, or by tenant of one, and whether one more call may begin.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use amends_core::Timestamp;
 
 use super::breaker::{Breaker, Change, Health, Probe};
 use super::budget::Budget;
+use super::group::Group;
 use super::queue::Kind;
 use super::rate::Bucket;
 use crate::authoring::DependencyLimits;
-use crate::controls::ControlInForce;
 use crate::view::Missing;
 
 /// One dependency, or all that steps do not name.
@@ -19,8 +19,6 @@ pub(super) struct Dependency {
     pub(super) name: Option<Arc<str>>,
     running: u32,
     concurrency_max: u32,
-    /// What a person allows, and who that was.
-    pub(super) limited: Option<(u32, Arc<ControlInForce>)>,
     attempts: Option<Bucket>,
     queries: Option<Bucket>,
     budget: Option<Budget>,
@@ -33,7 +31,6 @@ impl Dependency {
             name,
             running: 0,
             concurrency_max: limits.concurrency_max.unwrap_or(u32::MAX),
-            limited: None,
             attempts: limits.rate.map(Bucket::new),
             queries: limits.query_rate.map(Bucket::new),
             budget: limits.retry_budget.map(Budget::new),
@@ -41,11 +38,22 @@ impl Dependency {
         }
     }
 
+    /// The one of a group, or one more for a tenant of it.
+    pub(super) fn of(group: &Group) -> Self {
+        Self::new(group.name.clone(), &group.limits)
+    }
+
+    /// Would it be the same if it were made anew?
+    pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
+        let buckets = [&self.attempts, &self.queries];
+        self.running == 0
+            && buckets.into_iter().flatten().all(|bucket| bucket.is_at_rest(now))
+            && self.budget.as_ref().is_none_or(|budget| budget.is_at_rest(now))
+            && self.breaker.as_ref().is_none_or(|breaker| breaker.is_at_rest(now))
+    }
+
     /// What is missing for a call of this kind to begin now.
     pub(super) fn missing(&self, kind: Kind, now: Timestamp) -> Option<Missing> {
-        if let Some((_, order)) = self.limited.as_ref().filter(|(calls_max, _)| self.running >= *calls_max) {
-            return Some(Missing::Limited(order.clone()));
-        }
         if let Some(Err(until)) = self.breaker.as_ref().map(|breaker| breaker.may_begin(now)) {
             return Some(Missing::Breaker(until));
         }

@@ -1,4 +1,4 @@
-//! The line before one dependency: four lanes, and which of them is next.
+//! The line before one dependency, or before one for one tenant: four lanes, and which of them is next.
 
 use amends_core::Timestamp;
 
@@ -10,18 +10,25 @@ use crate::engine::LaneShares;
 /// A dependency and those who wait for it.
 #[derive(Debug)]
 pub(super) struct Line {
+    /// Of which group.
+    pub(super) group: usize,
     pub(super) dependency: Dependency,
     pub(super) lanes: [Queue; LANES],
     wheel: Wheel,
 }
 
 impl Line {
-    pub(super) fn new(dependency: Dependency, shares: LaneShares) -> Self {
-        Self { dependency, lanes: Default::default(), wheel: Wheel::new(shares) }
+    pub(super) fn new(dependency: Dependency, group: usize, shares: LaneShares) -> Self {
+        Self { group, dependency, lanes: Default::default(), wheel: Wheel::new(shares) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         !self.lanes.iter().any(|lane| lane.has_any([true; KINDS.len()]))
+    }
+
+    /// Would it be the same if it were made anew?
+    pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
+        self.is_empty() && self.dependency.is_at_rest(now)
     }
 
     /// The lane whose turn is next, if anybody in this line may go now.

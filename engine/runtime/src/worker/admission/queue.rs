@@ -1,4 +1,5 @@
-//! One lane before one dependency: fair between workflows, and within one the earliest deadline first.
+//! One lane before one dependency: fair between workflows and, within one, between tenants; of one tenant the earliest
+//! deadline goes first.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -21,7 +22,7 @@ pub(in crate::worker) enum Kind {
 
 pub(super) const KINDS: [Kind; 4] = [Kind::First, Kind::Ordered, Kind::Further, Kind::Query];
 
-/// The order within a workflow: the earlier deadline, then who came first.
+/// The order within a workflow and tenant: the earlier deadline, then who came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub(super) deadline: Timestamp,
@@ -31,36 +32,52 @@ pub(super) struct Turn {
 /// Who waits.
 pub(super) type Place = (SagaId, ActionId);
 
-/// Those that wait in one lane for one dependency.
+/// Those that wait in one lane for one dependency: workflows take turns, and of one workflow its tenants.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    flows: BTreeMap<Arc<str>, Flow>,
+    workflows: BTreeMap<Arc<str>, Workflow>,
     /// The workflow that had the last turn.
     last: Option<Arc<str>>,
     waiting: [usize; KINDS.len()],
 }
 
-/// Those of one workflow, by kind: what one kind waits for does not hold up the others.
+/// Whose place it is: of which workflow, and of which tenant if the saga has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) workflow: Arc<str>,
+    pub(super) tenant: Option<Arc<str>>,
+}
+
+/// Those of one workflow.
 #[derive(Debug, Default)]
-struct Flow([BTreeMap<Turn, Place>; KINDS.len()]);
+struct Workflow {
+    tenants: BTreeMap<Option<Arc<str>>, Tenant>,
+    /// The tenant that had the last turn.
+    last: Option<Option<Arc<str>>>,
+}
+
+/// Those of one tenant, by kind: what one kind waits for does not hold up the others.
+#[derive(Debug, Default)]
+struct Tenant([BTreeMap<Turn, Place>; KINDS.len()]);
 
 impl Queue {
-    pub(super) fn insert(&mut self, workflow: &Arc<str>, kind: Kind, turn: Turn, place: Place) {
-        if !self.flows.contains_key(workflow) {
-            self.flows.insert(workflow.clone(), Flow::default());
-        }
-        if let Some(flow) = self.flows.get_mut(workflow) {
-            flow.0[kind as usize].insert(turn, place);
-            self.waiting[kind as usize] += 1;
-        }
+    pub(super) fn insert(&mut self, of: &Flow, kind: Kind, turn: Turn, place: Place) {
+        let Flow { workflow, tenant } = of.clone();
+        let tenant = self.workflows.entry(workflow).or_default().tenants.entry(tenant).or_default();
+        tenant.0[kind as usize].insert(turn, place);
+        self.waiting[kind as usize] += 1;
     }
 
-    pub(super) fn remove(&mut self, workflow: &Arc<str>, kind: Kind, turn: Turn) -> Option<Place> {
-        let flow = self.flows.get_mut(workflow)?;
-        let place = flow.0[kind as usize].remove(&turn)?;
+    pub(super) fn remove(&mut self, of: &Flow, kind: Kind, turn: Turn) -> Option<Place> {
+        let workflow = self.workflows.get_mut(&of.workflow)?;
+        let tenant = workflow.tenants.get_mut(&of.tenant)?;
+        let place = tenant.0[kind as usize].remove(&turn)?;
         self.waiting[kind as usize] -= 1;
-        if flow.0.iter().all(BTreeMap::is_empty) {
-            self.flows.remove(workflow);
+        if tenant.0.iter().all(BTreeMap::is_empty) {
+            workflow.tenants.remove(&of.tenant);
+        }
+        if workflow.tenants.is_empty() {
+            self.workflows.remove(&of.workflow);
         }
         Some(place)
     }
@@ -76,18 +93,33 @@ impl Queue {
 
     /// Takes whoever is next of the kinds that may go.
     pub(super) fn pop(&mut self, may_go: [bool; KINDS.len()]) -> Option<(Kind, Place)> {
-        let after = self.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-        let later = self.flows.range::<Arc<str>, _>((after, Bound::Unbounded));
-        let (workflow, kind, turn) = later.chain(self.flows.iter()).find_map(|(workflow, flow)| {
-            flow.first(may_go).map(|(kind, turn)| (workflow.clone(), kind, turn))
+        let (workflow, (tenant, kind, turn)) = in_turn(&self.workflows, self.last.as_ref(), |workflow| {
+            let (tenant, (kind, turn)) =
+                in_turn(&workflow.tenants, workflow.last.as_ref(), |tenant| tenant.first(may_go))?;
+            Some((tenant, kind, turn))
         })?;
-        let place = self.remove(&workflow, kind, turn)?;
+        let of = Flow { workflow: workflow.clone(), tenant: tenant.clone() };
+        let place = self.remove(&of, kind, turn)?;
+        if let Some(workflow) = self.workflows.get_mut(&workflow) {
+            workflow.last = Some(tenant);
+        }
         self.last = Some(workflow);
         Some((kind, place))
     }
 }
 
-impl Flow {
+/// The first after the last one who has something, and what that is.
+fn in_turn<K: Ord + Clone, V, T>(
+    all: &BTreeMap<K, V>,
+    last: Option<&K>,
+    has: impl Fn(&V) -> Option<T>,
+) -> Option<(K, T)> {
+    let after = last.map_or(Bound::Unbounded, Bound::Excluded);
+    let later = all.range((after, Bound::Unbounded));
+    later.chain(all).find_map(|(key, value)| has(value).map(|found| (key.clone(), found)))
+}
+
+impl Tenant {
     fn first(&self, may_go: [bool; KINDS.len()]) -> Option<(Kind, Turn)> {
         let going = KINDS.into_iter().filter(|kind| may_go[*kind as usize]);
         let heads = going.filter_map(|kind| self.0[kind as usize].keys().next().map(|turn| (kind, *turn)));
@@ -105,10 +137,16 @@ mod tests {
         SagaId(uuid::Uuid::from_u128(u128::from(n)))
     }
 
+    /// The flow of `workflow`, or of `workflow/tenant`.
+    fn flow(name: &str) -> Flow {
+        let (workflow, tenant) = name.split_once('/').map_or((name, None), |(name, of)| (name, Some(of)));
+        Flow { workflow: workflow.into(), tenant: tenant.map(Arc::from) }
+    }
+
     /// Puts `n` in, named by its ticket.
-    fn wait(queue: &mut Queue, workflow: &str, kind: Kind, deadline: i64, ticket: u64) {
+    fn wait(queue: &mut Queue, of: &str, kind: Kind, deadline: i64, ticket: u64) {
         let turn = Turn { deadline: Timestamp(deadline), ticket };
-        queue.insert(&Arc::from(workflow), kind, turn, (saga(ticket), ActionId::forward("a")));
+        queue.insert(&flow(of), kind, turn, (saga(ticket), ActionId::forward("a")));
     }
 
     fn order(queue: &mut Queue, may_go: [bool; 4]) -> Vec<u128> {
@@ -133,6 +171,20 @@ mod tests {
     }
 
     #[test]
+    fn a_tenant_with_many_does_not_hold_up_one_with_few_nor_another_workflow() {
+        let mut queue = Queue::default();
+        (1..=4).for_each(|ticket| wait(&mut queue, "v/noisy", Kind::First, 1, ticket));
+        wait(&mut queue, "v/quiet", Kind::First, 9, 5);
+        wait(&mut queue, "v", Kind::First, 9, 6);
+        (7..=8).for_each(|ticket| wait(&mut queue, "w/noisy", Kind::First, 9, ticket));
+        assert_eq!(
+            order(&mut queue, ALL),
+            [6, 7, 1, 8, 5, 2, 3, 4],
+            "a workflow has one turn, whoever its tenants are"
+        );
+    }
+
+    #[test]
     fn a_kind_that_may_not_go_holds_up_nobody_else() {
         let mut queue = Queue::default();
         wait(&mut queue, "w", Kind::Further, 1, 1);
@@ -149,8 +201,8 @@ mod tests {
         let mut queue = Queue::default();
         wait(&mut queue, "w", Kind::Query, 1, 1);
         let turn = Turn { deadline: Timestamp(1), ticket: 1 };
-        assert!(queue.remove(&Arc::from("w"), Kind::Query, turn).is_some());
-        assert!(queue.remove(&Arc::from("w"), Kind::Query, turn).is_none());
-        assert!(queue.flows.is_empty() && !queue.has(Kind::Query));
+        assert!(queue.remove(&flow("w"), Kind::Query, turn).is_some());
+        assert!(queue.remove(&flow("w"), Kind::Query, turn).is_none());
+        assert!(queue.workflows.is_empty() && !queue.has(Kind::Query));
     }
 }

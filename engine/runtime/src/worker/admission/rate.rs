@@ -28,6 +28,11 @@ impl Bucket {
         self.due - self.tolerance
     }
 
+    /// Would it be the same if it were made anew?
+    pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
+        self.due <= now
+    }
+
     /// A call begins.
     pub(super) fn take(&mut self, now: Timestamp) {
         self.due = self.due.max(now) + self.interval;

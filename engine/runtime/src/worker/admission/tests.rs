@@ -30,7 +30,7 @@ impl Bench {
         }
     }
 
-    /// A new saga asks; its id.
+    /// A new saga asks; its id. The workflow may name a tenant: `w/tenant`.
     fn ask(
         &mut self,
         lane: Lane,
@@ -47,9 +47,20 @@ impl Bench {
 
     fn look(&mut self, saga: SagaId) {
         let Some((lane, kind, workflow, dependency)) = self.waiting.get(&saga).copied() else { return };
-        let (action, workflow) = (ActionId::forward("a"), Arc::from(workflow));
-        let request =
-            Request { saga, action: &action, workflow: &workflow, dependency, lane, kind, deadline: None };
+        let (workflow, tenant) =
+            workflow.split_once('/').map_or((workflow, None), |(workflow, tenant)| (workflow, Some(tenant)));
+        let (action, workflow, tenant) =
+            (ActionId::forward("a"), Arc::from(workflow), tenant.map(Arc::<str>::from));
+        let request = Request {
+            saga,
+            action: &action,
+            workflow: &workflow,
+            tenant: tenant.as_ref(),
+            dependency,
+            lane,
+            kind,
+            deadline: None,
+        };
         if let Some(permit) = self.admission.take(&request, self.now) {
             self.waiting.remove(&saga);
             self.went.push(lane);
@@ -164,6 +175,79 @@ fn workflows_are_served_in_turn_however_many_sagas_one_of_them_has() {
     assert_eq!(noisy.iter().filter(|saga| bench.waiting.contains_key(saga)).count(), 44);
 }
 
+/// Of a workflow, too: a tenant with many sagas does not hold up one with few.
+#[test]
+fn tenants_of_a_workflow_are_served_in_turn_however_many_sagas_one_of_them_has() {
+    let mut bench = Bench::new(1, &[]);
+    for _ in 0..50 {
+        bench.ask(Lane::First, Kind::First, "w/noisy", None);
+    }
+    let quiet: Vec<SagaId> = (0..5).map(|_| bench.ask(Lane::First, Kind::First, "w/quiet", None)).collect();
+    (0..10).for_each(|_| bench.end(None));
+    assert!(quiet.iter().all(|saga| !bench.waiting.contains_key(saga)));
+}
+
+fn one_at_a_time_for_each_tenant() -> DependencyLimits {
+    DependencyLimits { concurrency_max: Some(1), per_tenant: true, ..DependencyLimits::unlimited() }
+}
+
+#[test]
+fn where_a_dependency_says_so_each_tenant_has_its_numbers_for_itself() {
+    let breaker = Some(authoring::Breaker { calls_min: 1, ..Default::default() });
+    let limits = DependencyLimits { breaker, ..one_at_a_time_for_each_tenant() };
+    let mut bench = Bench::new(100, &[("bank", limits)]);
+    let ask = |bench: &mut Bench, of| bench.ask(Lane::First, Kind::First, of, Some("bank"));
+    let first = ask(&mut bench, "w/a");
+    let [second, other, none] = ["w/a", "w/b", "w"].map(|of| ask(&mut bench, of));
+    assert_eq!(bench.waiting.keys().copied().collect::<Vec<_>>(), [second], "only `a` has one under way");
+    let [deferral] = &bench.admission.deferrals(second, bench.now)[..] else { panic!("it waits") };
+    assert_eq!((deferral.dependency.as_deref(), &deferral.missing), (Some("bank"), &Missing::Concurrency));
+    bench.end(Some(Health::Failed)); // The call of `a`: its breaker opens, and those of the others do not.
+    let again = ask(&mut bench, "w/b");
+    bench.end(Some(Health::Answered));
+    assert!(!bench.waiting.contains_key(&again) && bench.waiting.contains_key(&second));
+    assert!([first, other, none].iter().all(|saga| !bench.waiting.contains_key(saga)));
+}
+
+#[test]
+fn what_a_person_allows_counts_all_tenants_together() {
+    let order = Arc::new(crate::controls::ControlInForce {
+        control: crate::controls::Control::DependencyLimited { dependency: "bank".into(), calls_max: 2 },
+        by: "ann".to_owned(),
+        reason: "a test".to_owned(),
+        since: Timestamp(0),
+        operation_id: "1".to_owned(),
+    });
+    let mut bench = Bench::new(100, &[("bank", one_at_a_time_for_each_tenant())]);
+    bench.admission.limit(&BTreeMap::from([("bank".into(), (2, order.clone()))]), bench.now);
+    let sagas = ["w/a", "w/b", "w/c"].map(|of| bench.ask(Lane::First, Kind::First, of, Some("bank")));
+    assert_eq!(bench.under_way.len(), 2);
+    let deferrals = bench.admission.deferrals(sagas[2], bench.now);
+    assert_eq!(deferrals[0].missing, Missing::Limited(order));
+    bench.end(None);
+    assert_eq!((bench.under_way.len(), bench.waiting.len()), (2, 0));
+    bench.ask(Lane::First, Kind::First, "w/d", Some("bank"));
+    assert_eq!(bench.waiting.len(), 1);
+    bench.admission.limit(&BTreeMap::new(), bench.now);
+    bench.look_at_granted();
+    assert_eq!(bench.waiting.len(), 0);
+}
+
+#[test]
+fn lines_of_tenants_that_nobody_needs_are_given_up() {
+    let mut bench = Bench::new(100, &[("bank", one_at_a_time_for_each_tenant())]);
+    let names: Vec<&'static str> = (0..1_000).map(|n| &*format!("w/{n}").leak()).collect();
+    for name in &names {
+        bench.ask(Lane::First, Kind::First, name, Some("bank"));
+        bench.end(Some(Health::Answered));
+    }
+    assert!(bench.admission.lines.len() < 100, "{} lines", bench.admission.lines.len());
+    for name in &names[..80] {
+        bench.ask(Lane::First, Kind::First, name, Some("bank"));
+    }
+    assert_eq!(bench.under_way.len(), 80, "each has one of its own");
+}
+
 #[test]
 fn what_is_not_wanted_any_more_goes_to_the_next() {
     let mut bench = Bench::new(1, &[]);
@@ -241,16 +325,19 @@ fn no_order_of_events_loses_a_permit_or_leaves_somebody_waiting_who_could_go() {
         query_rate: Some(authoring::Rate::per_second(50)),
         retry_budget: Some(authoring::RetryBudget::default()),
         breaker: Some(authoring::Breaker { calls_min: 3, probes: 2, ..Default::default() }),
+        per_tenant: false,
     };
     for seed in 0..50 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut bench = Bench::new(5, &[("x", limits.clone()), ("y", limits.clone())]);
+        let by_tenant = DependencyLimits { per_tenant: true, ..limits.clone() };
+        let mut bench = Bench::new(5, &[("x", limits.clone()), ("y", limits.clone()), ("z", by_tenant)]);
         for _ in 0..400 {
             match rng.u8(0..10) {
                 0..4 => {
                     let (lane, kind) = LANES_OF_ALL[rng.usize(0..LANES)];
-                    let dependency = [None, Some("x"), Some("y")][rng.usize(0..3)];
-                    bench.ask(lane, kind, ["v", "w"][rng.usize(0..2)], dependency);
+                    let dependency = [None, Some("x"), Some("y"), Some("z")][rng.usize(0..4)];
+                    bench.ask(lane, kind, ["v", "w/1", "w/2"][rng.usize(0..3)], dependency);
+                    bench.look_at_granted(); // A first attempt may have paid for a retry that waits.
                 }
                 4..7 if !bench.under_way.is_empty() => {
                     bench.end([None, Some(Health::Answered), Some(Health::Failed)][rng.usize(0..3)]);

@@ -87,7 +87,7 @@ pub async fn lists_are_filtered_and_bounded(factory: impl StoreFactory) {
     let after = SagaFilter { after: Some(saga(4)), workflow: Some("order".to_owned()), ..turned };
     assert_eq!(store.list(&after).await.expect("it lists").len(), 1);
     let other = SagaFilter { workflow: Some("payment".to_owned()), ..all };
-    assert_eq!(store.list(&other).await.expect("it lists"), []);
+    assert_eq!(store.list(&other).await.expect("it lists").rows, []);
 }
 
 pub async fn what_does_not_exist_is_not_found(factory: impl StoreFactory) {

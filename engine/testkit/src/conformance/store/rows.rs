@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amends::ports::{
     CLOCK_TOLERANCE, Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow,
     DefinitionRef, Filed, INTAKE_OPEN_MAX, IntakePut, IntakeReason, IntakeStore, ItemChange, JournalRow,
-    Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, OutboxKind, OutboxRow, OutboxStanding,
+    Label, Loaded, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, NodeStore, OutboxKind, OutboxRow, OutboxStanding,
     OutboxStore, Posted, RawMessage, Release, SagaChange, SagaFilter, SagaMail, SagaQuery, SagaStore,
     Sharing, StoreCounts, StoredMail, Verdict, WorkItemRow, message_id,
 };
@@ -30,6 +30,18 @@ fn transition(n: u32, seq: u64, variant: u8) -> TransitionId {
     TransitionId(Uuid::from_u128((u128::from(n) << 64) | (u128::from(seq) << 8) | u128::from(variant)))
 }
 
+/// The labels of saga `n`.
+pub(super) fn labels(n: u32) -> Vec<Label> {
+    if n.is_multiple_of(2) {
+        return Vec::new();
+    }
+    vec![
+        Label::text("customer", format!("c-{n}")).sensitive(),
+        Label::number("amount", n),
+        Label::truth("gift", true),
+    ]
+}
+
 /// The first transition of saga `n`, whose key is `order-n`.
 pub(super) fn start(n: u32) -> Commit {
     let new = NewSaga {
@@ -39,6 +51,8 @@ pub(super) fn start(n: u32) -> Commit {
         occurred_at: Timestamp(T0.0 - 5),
         deadline: n.is_multiple_of(2).then_some(Timestamp(T0.0 + 1_000_000)),
         started_at: T0,
+        tenant: n.is_multiple_of(3).then(|| Arc::from(format!("tenant-{}", n % 2))),
+        labels: labels(n),
     };
     Commit { start: Some(new), ..step(n, 1) }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use amends::ports::{
-    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, Fault, Forward, Loaded,
-    Mail, NodeStore, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
-    Posted, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
-    StoredOrder, Verdict, WorkItemRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -149,6 +150,25 @@ impl NodeStore for FaultyStore {
 }
 
 #[async_trait]
+impl NodeRegistry for FaultyStore {
+    async fn introduce(&self, incarnation: Incarnation, profile: &NodeProfile) -> Result<Introduced, Fault> {
+        self.arrive(Some(incarnation), true).await?;
+        let introduced = self.inner.introduce(incarnation, profile).await?;
+        self.answer(introduced)
+    }
+
+    async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.live_nodes().await
+    }
+
+    async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.open_sagas().await
+    }
+}
+
+#[async_trait]
 impl SagaQuery for FaultyStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
         self.arrive(None, false).await?;
@@ -160,7 +180,7 @@ impl SagaQuery for FaultyStore {
         self.inner.read(saga).await
     }
 
-    async fn list(&self, filter: &SagaFilter) -> Result<Vec<SagaRow>, Fault> {
+    async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         self.arrive(None, false).await?;
         self.inner.list(filter).await
     }
@@ -178,6 +198,19 @@ impl SagaQuery for FaultyStore {
     async fn counts(&self) -> Result<StoreCounts, Fault> {
         self.arrive(None, false).await?;
         self.inner.counts().await
+    }
+}
+
+#[async_trait]
+impl DeskQuery for FaultyStore {
+    async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.desk_page(filter).await
+    }
+
+    async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.desk_groups(filter).await
     }
 }
 
