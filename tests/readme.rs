@@ -86,6 +86,8 @@ fn the_readme_shows_what_the_code_says_draws_and_prints() {
 
     let trigger = source("examples/nats_trigger.rs");
     check("nats-trigger", "rust", &item(&trigger, "fn trigger"));
+    let command = source("examples/nats_command.rs");
+    check("nats-command", "rust", &item(&command, "fn order_saga"));
 
     let kit = docs(&source("engine/testkit/src/lib.rs"));
     let participants = format!("{}\n\n{}", item(&kit, "struct Shop"), item(&kit, "impl Shop"));

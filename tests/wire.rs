@@ -1,6 +1,10 @@
 //! The wire contract: one table of calls, and an engine, against three participants that know the contract from
 //! `adapters/nats/PROTOCOL.md` alone. They are real processes with a real nats-server between.
 
+#[path = "../examples/nats_command.rs"]
+#[allow(dead_code)]
+mod nats_command;
+
 #[path = "wire/caller.rs"]
 mod caller;
 #[path = "wire/engine.rs"]
@@ -43,4 +47,15 @@ async fn an_engine_runs_sagas_with_the_javascript_participant() {
 #[tokio::test]
 async fn a_command_waits_for_a_participant_that_was_killed() {
     engine::check_absence(Program::Python).await;
+}
+
+#[tokio::test]
+async fn the_example_has_its_card_charged_by_the_participant_of_the_readme() {
+    let caller = Caller::start(Program::Python).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut printed = Vec::new();
+    nats_command::run(&caller.url(), &folder.path().join("orders.db"), &mut printed).await.expect("it runs");
+    let printed = String::from_utf8(printed).expect("it prints text");
+    assert!(printed.contains("charge succeeded") && printed.contains("completed"), "{printed}");
+    assert_eq!(caller.lines("o-1").await, 1);
 }

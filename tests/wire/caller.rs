@@ -167,7 +167,11 @@ async fn declare(jetstream: &jetstream::Context) -> Consumer<pull::Config> {
     jetstream.create_stream(stream("AMENDS_COMMANDS", "amends.command.>")).await.expect("a stream");
     let replies =
         jetstream.create_stream(stream("AMENDS_REPLIES", "amends.reply.>")).await.expect("a stream");
-    let consumer = pull::Config { durable_name: Some("test".to_owned()), ..pull::Config::default() };
+    let consumer = pull::Config {
+        durable_name: Some("test".to_owned()),
+        filter_subject: "amends.reply.test".to_owned(),
+        ..pull::Config::default()
+    };
     replies.create_consumer(consumer).await.expect("a consumer")
 }
 

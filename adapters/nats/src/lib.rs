@@ -22,6 +22,7 @@ mod pull;
 mod readiness;
 mod replies;
 mod settings;
+mod streams;
 mod version;
 mod wire;
 
@@ -34,6 +35,7 @@ pub use readiness::{Readiness, TriggerReadiness, TriggerState};
 pub use replies::{Replies, ReplySettings};
 pub use service::{EngineService, ServiceError, ServiceSettings};
 pub use settings::{Login, NatsSettings, Tls};
+pub use streams::streams;
 pub use trigger::{Counters, Event, Trigger, TriggerLimits, Triggers, TriggersBuilder, TriggersError, Unfit};
 pub use version::ServerVersion;
 pub use wire::{Call, Direction, MalformedCall, Reply, Trouble};

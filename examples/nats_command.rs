@@ -1,0 +1,89 @@
+//! One order whose card is charged by a service over NATS: a command step.
+//!
+//! ```text
+//! cargo run --example nats_command -- nats://127.0.0.1:4222
+//! python3 examples/nats/participant.py        # or participant.mjs, or cargo run --example nats_participant
+//! ```
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::Engine;
+use amends::ports::OutboxKind;
+use amends::prelude::*;
+use amends_nats::{Commands, Connection, NatsPublisher, NatsSettings, Replies, ReplySettings, streams};
+use amends_sea_orm::SqliteStore;
+use serde::{Deserialize, Serialize};
+
+/// What the service is told.
+#[derive(Clone, Serialize, Deserialize)]
+struct Order {
+    order: String,
+    cents: i64,
+}
+
+impl Payload for Order {
+    const SCHEMA: &'static str = "order/1";
+}
+
+/// What it answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Charged {
+    charge: String,
+}
+
+impl Payload for Charged {
+    const SCHEMA: &'static str = "charged/1";
+}
+
+/// Or what it answers if it does not want to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Declined {
+    reason: String,
+}
+
+impl Payload for Declined {
+    const SCHEMA: &'static str = "declined/1";
+}
+
+fn order_saga(commands: &Commands) -> anyhow::Result<Saga<Order, Charged>> {
+    let (mut s, order) = SagaBuilder::<Order>::new("order", 1);
+    let charge = commands.step::<Order, Charged, Declined>("payments", "charge")?;
+    let charged = s.step("charge", charge, order);
+    Ok(s.finish(charged)?)
+}
+
+/// Orders once, waits until the saga has ended, and prints its timeline.
+pub async fn run(url: &str, file: &Path, mut out: impl Write) -> anyhow::Result<()> {
+    let connection = Connection::open(NatsSettings::new(url)).await?;
+    for stream in streams("amends")? {
+        connection.declare_stream(&stream, true).await?;
+    }
+    let saga = order_saga(&Commands::new(connection.clone(), "amends", "shop")?)?;
+    let publisher = Arc::new(NatsPublisher::new(connection.clone(), "amends")?);
+    let engine = Engine::builder(Arc::new(SqliteStore::open(file).await?))
+        .register(saga.clone())
+        .publisher_of(OutboxKind::Command, publisher)
+        .start()
+        .await?;
+    let replies = Replies::take(engine.clone(), connection, ReplySettings::new("shop"))?;
+
+    let order = Order { order: "o-1".to_owned(), cents: 1_250 };
+    let ordered = engine.start(&saga, "o-1", order).await?;
+    ordered.outcome().await?;
+    writeln!(out, "{}", ordered.view().await?.timeline().trim_end())?;
+
+    replies.stop().await;
+    engine.shutdown(Duration::from_secs(5)).await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let url = arguments.next().unwrap_or_else(|| "nats://127.0.0.1:4222".to_owned());
+    let file = arguments.next().unwrap_or_else(|| "orders.db".to_owned());
+    run(&url, Path::new(&file), std::io::stdout()).await
+}
