@@ -32,7 +32,9 @@ use server::Server;
 use tempfile::TempDir;
 
 /// How long the last sagas may take once nothing happens any more, in seconds.
-const QUIET_WITHIN: &str = "240";
+fn quiet_within() -> &'static str {
+    if is_long() { "1800" } else { "240" }
+}
 
 /// The seed, which is printed, and the number of orders: so many in the short variant.
 fn asked_for(short: u64) -> (u64, u64) {
@@ -81,7 +83,7 @@ async fn three_workers_and_their_server_are_killed_at_random_and_nothing_is_lost
     println!("{tally:?} within {:.1?}; who ended by itself said {:#?}", since(began), said.last_words());
     let lines = crowd.lines(orders);
     let url = crowd.url();
-    let mut audit = vec!["--database".to_owned(), url, "--audit".to_owned(), QUIET_WITHIN.to_owned()];
+    let mut audit = vec!["--database".to_owned(), url, "--audit".to_owned(), quiet_within().to_owned()];
     audit.extend(lines);
     let audited = run(audit);
     all_is_well(&audited, orders);

@@ -207,6 +207,29 @@ async fn what_one_process_submits_others_see_through_and_a_third_audits() {
     assert!(rule.contains("BROKEN"), "{rule}");
 }
 
+#[tokio::test]
+async fn a_line_that_a_busy_database_did_not_take_is_not_left_out_in_silence() {
+    let schemas = Schemas::new();
+    let url = schemas.url();
+    assert_code(&schemas.run_lines(&order("first"), &[]), 0);
+    let submit =
+        || run(["--database", &url, "--submit", "--generated", "20", "--seed", "7", "--pace", "0.05"]);
+    schemas
+        .sql(
+            "CREATE FUNCTION SHOP_participants.refuse() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$; \
+             CREATE TRIGGER refuse BEFORE INSERT ON SHOP_participants.fault \
+             EXECUTE FUNCTION SHOP_participants.refuse()",
+        )
+        .await;
+    let failed = submit();
+    assert_code(&failed, 2);
+    assert!(failed.err.contains("could not be begun, and is to come again"), "{}", failed.err);
+    schemas.sql("DROP TRIGGER refuse ON SHOP_participants.fault").await;
+    assert_code(&submit(), 0);
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.saga").await, 21);
+}
+
 fn number_of(row: Vec<String>) -> i64 {
     row.last().expect("a number").parse().expect("a number")
 }

@@ -225,8 +225,9 @@ impl Service {
             fault::write(&txn, key, planned).await?;
         }
         txn.commit().await?;
-        let plan = Plan::load(&self.0.writer).await?;
-        *self.0.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        // Of this key alone: to read the whole plan again for every line would take longer with each.
+        let planned = fault::planned(&self.0.writer, key).await?;
+        self.0.plan.write().unwrap_or_else(PoisonError::into_inner).set(key, planned);
         Ok(())
     }
 

@@ -146,7 +146,7 @@ impl<'a> Drive<'a> {
         loop {
             tokio::select! {
                 fed = feed.recv(), if !all_fed => match fed {
-                    Some(fed) => self.take(fed),
+                    Some(fed) => self.take(fed)?,
                     None => {
                         all_fed = true;
                         self.track_operators_sagas().await?;
@@ -247,14 +247,16 @@ impl<'a> Drive<'a> {
         self.sagas.insert(id, Tracked { name, handle, standing, permit });
     }
 
-    fn take(&mut self, fed: Fed) {
+    fn take(&mut self, fed: Fed) -> anyhow::Result<()> {
         match fed {
             Fed::Started { line, name, handle, permit, started } => {
                 self.facts.starts.insert(line, started);
                 self.track(name, handle, permit);
             }
             Fed::Not { line, started } => drop(self.facts.starts.insert(line, started)),
+            Fed::Failed { line, why } => bail!("failed to begin line {line}: {why}"),
         }
+        Ok(())
     }
 
     fn end(&mut self, (id, end): (SagaId, Result<Outcome, OutcomeError>)) -> anyhow::Result<()> {

@@ -28,6 +28,8 @@ struct Submitted {
     sagas: usize,
     repeated: usize,
     refused: usize,
+    /// Why a line could not be fed; the rest of the lines may be there all the same.
+    failed: Option<String>,
 }
 
 /// Starts them all.
@@ -53,14 +55,14 @@ pub async fn submit(args: &Args) -> anyhow::Result<End> {
     let stopped = shop.engine.stopped().map(ToString::to_string);
     shop.engine.shutdown(GRACE).await?;
     shop.close().await?;
-    let Submitted { sagas, repeated, refused } = match ended {
+    let Submitted { sagas, repeated, refused, failed } = match ended {
         Ok(submitted) => submitted,
         Err(end) => {
             say(format_args!("interrupted; the same command without --fresh goes on"));
             return Ok(end);
         }
     };
-    if let Some(reason) = stopped {
+    if let Some(reason) = stopped.or(failed) {
         bail!("failed to submit all lines: {reason}");
     }
     let sagas = counted(sagas, "saga is", "sagas are");
@@ -89,6 +91,10 @@ async fn start_all(shop: &Shop, source: &str, lines: Vec<Line>, in_flight: u16) 
         match fed {
             Fed::Started { started: Started::New, .. } => submitted.sagas += 1,
             Fed::Started { .. } => submitted.repeated += 1,
+            Fed::Failed { line, why } => {
+                submitted.failed =
+                    Some(format!("line {line} could not be begun, and is to come again: {why}"));
+            }
             Fed::Not { line, started } => {
                 let why = match started {
                     Started::Conflict(saga) => format!("{saga} was started with another input"),

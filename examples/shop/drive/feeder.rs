@@ -25,6 +25,8 @@ pub enum Fed {
     },
     /// The line started nothing.
     Not { line: usize, started: Started },
+    /// A database did not answer: the same line may be fed again.
+    Failed { line: usize, why: String },
 }
 
 /// Starts sagas side by side, as long as not too many are under way. What comes later about the same saga, the
@@ -95,7 +97,7 @@ impl Starter {
         if permit.is_some()
             && let Err(error) = self.participants.plan(&name.key, &faults).await
         {
-            return Some(Fed::Not { line, started: Started::Refused(error.to_string()) });
+            return Some(Fed::Failed { line, why: error.to_string() });
         }
         let trigger = Trigger {
             source: self.source.to_string(),
