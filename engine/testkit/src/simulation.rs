@@ -20,6 +20,7 @@
 //! [`checkers`] judge it, `run` plays it.
 
 mod bearing;
+mod controls;
 mod mishaps;
 mod schedule;
 mod setup;

@@ -12,7 +12,7 @@ use super::setup::Setup;
 use super::trouble::Trouble;
 
 /// The dependencies of a simulation.
-const NAMES: [&str; 2] = ["bank", "depot"];
+pub(super) const NAMES: [&str; 2] = ["bank", "depot"];
 
 /// What every node promises to keep to, and what it is held against.
 #[derive(Clone, Debug, PartialEq, Eq)]

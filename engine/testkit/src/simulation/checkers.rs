@@ -11,6 +11,7 @@ mod keys;
 mod ledgers;
 mod limbo;
 mod liveness;
+mod pauses;
 mod permits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ pub use keys::Keys;
 pub use ledgers::Ledgers;
 pub use limbo::Limbo;
 pub use liveness::Liveness;
+pub use pauses::Pauses;
 pub use permits::Permits;
 
 use super::history::{Told, Transitioned};
@@ -59,6 +61,18 @@ pub enum Step<'a> {
     Answered(&'a Answered),
     /// Somebody who asked something of a saga was answered.
     Decided(&'a Decided),
+    /// A workflow is paused since then; none: perhaps no more.
+    Paused {
+        /// Which one.
+        workflow: &'a str,
+        /// Since when.
+        at: Option<Timestamp>,
+    },
+    /// Nodes that stood still go on.
+    Woke {
+        /// When.
+        at: Timestamp,
+    },
     /// Time has passed, and nothing can go on at this moment.
     Passed(&'a Moment<'a>),
     /// Faults are long over.

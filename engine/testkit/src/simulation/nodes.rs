@@ -6,7 +6,7 @@ use std::time::Duration;
 use amends::authoring::{Definition, Policies};
 use amends::ports::Store;
 use amends::{Engine, Limits};
-use amends_core::Timestamp;
+use amends_core::{Incarnation, Timestamp};
 use fastrand::Rng;
 use tokio::task::JoinHandle;
 
@@ -111,6 +111,11 @@ impl Nodes {
         for node in self.places[all].iter().flatten() {
             if freeze { self.cluster.freeze(*node) } else { self.cluster.wake(*node) }
         }
+    }
+
+    /// Who is at this place.
+    pub(super) fn incarnation(&self, place: usize) -> Option<Incarnation> {
+        self.places[place].map(|node| self.cluster.incarnation(node))
     }
 
     pub(super) fn cut(&self, place: usize, cut: bool) {

@@ -1,14 +1,16 @@
 //! One run: the schedule played, everything that the store takes shown to every checker, and the end.
 
+mod end;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use amends::StartOptions;
 use amends::engine::SagaStartError;
 use amends::memory::MemoryStore;
-use amends::ports::{Fault, Loaded, SagaFilter, SagaRow, Store};
-use amends::{SagaView, StartOptions};
+use amends::ports::{Fault, SagaRow, Store};
 use amends_core::{Json, SagaId, Timestamp};
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
@@ -16,8 +18,9 @@ use tokio::task::JoinHandle;
 use super::bearing::Bearing;
 use super::checkers::{
     Answered, Answers, Checker, Desks, End, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness, Moment,
-    Permits, Step,
+    Pauses, Permits, Step,
 };
+use super::controls::{self, Order, Pausing};
 use super::history::{Entered, History, Transitioned};
 use super::nodes::Nodes;
 use super::people::Question;
@@ -25,16 +28,18 @@ use super::schedule::{self, Act};
 use super::setup::Setup;
 use super::shapes::{self, Counterpart, Shape, WORKFLOWS};
 use super::store::{Accepted, Noted};
-use super::summary::{Failure, Run, Summary, Violation};
+use super::summary::{Failure, Run, Violation};
 use super::trouble::Trouble;
 use super::{mishaps, people};
-use crate::world::settle::{Standing, standing};
 
 /// How long everything may take to settle once the faults are over: a few step deadlines one after the other.
 const SETTLED_WITHIN: Duration = Duration::from_secs(2 * 3_600);
 
 /// A process that ended is started again after so long.
 const RESTARTED_AFTER: Duration = Duration::from_secs(2);
+
+/// An order that was lifted is not in force any more after so long, whatever becomes of who lifted it.
+const LIFTED_WITHIN: Duration = Duration::from_secs(120);
 
 /// How often rows, answers and the living are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -121,6 +126,9 @@ struct Playing {
     planned: u64,
     starts: Vec<Start>,
     asked: Vec<Question>,
+    pausing: Vec<Pausing>,
+    /// When an order was last lifted: that may come through any time later.
+    lifted: BTreeMap<Order, Timestamp>,
     forgetful: bool,
     look_at: Timestamp,
     history: History,
@@ -134,7 +142,7 @@ struct Playing {
 
 impl Playing {
     fn begin(Simulation { setup, behind, barriers, forgetful, bearing: other }: Simulation) -> Self {
-        let bearing = Bearing::of(&setup);
+        let mut bearing = Bearing::of(&setup);
         let mut kept = bearing.clone();
         other.into_iter().for_each(|other| other(&mut kept));
         let nodes = Nodes::new(&setup, behind, &kept);
@@ -166,12 +174,17 @@ impl Playing {
         if !clocks_agree {
             ledgers = ledgers.with_clocks_that_differ();
         }
+        // What waits for a person and not for a permit no journal tells.
+        if setup.rate(Trouble::Controls).is_some() {
+            bearing.dependencies.clear();
+        }
         let permits = Permits::new(bearing, clocks_agree);
         let waited = permits.waited();
         let mut checkers: Vec<Box<dyn Checker>> = vec![
             Box::new(Fencing::default()),
             Box::new(Fold::default()),
             Box::new(permits),
+            Box::new(Pauses::default()),
             Box::new(Keys::default()),
             Box::new(ledgers),
             Box::new(Answers::default()),
@@ -189,6 +202,8 @@ impl Playing {
             planned: 0,
             starts: Vec::new(),
             asked: Vec::new(),
+            pausing: Vec::new(),
+            lifted: BTreeMap::new(),
             forgetful,
             look_at: begun,
             history,
@@ -231,6 +246,7 @@ impl Playing {
         self.shapes.iter().flatten().for_each(mishaps::heal);
         self.due.retain(|_, act| matches!(act, Act::Start { .. } | Act::Join { .. }));
         self.unpause_everything(faults_end + 2 * RESTARTED_AFTER);
+        self.lift_everything(faults_end + 2 * RESTARTED_AFTER);
         for place in 0..self.setup.nodes as usize {
             self.plan(faults_end + RESTARTED_AFTER, Act::Join { place });
         }
@@ -251,6 +267,19 @@ impl Playing {
         }
     }
 
+    /// The same for what was ordered for all.
+    fn lift_everything(&mut self, from: Timestamp) {
+        if self.setup.rate(Trouble::Controls).is_none() {
+            return;
+        }
+        for order in Order::liftable() {
+            for later in [0, 60, 120] {
+                let act = Act::Order { order, on: false, place: 0 };
+                self.plan(from + Duration::from_secs(later), act);
+            }
+        }
+    }
+
     fn play_until(&mut self, until: Timestamp) -> Result<(), Violation> {
         loop {
             let next = self.due.first_key_value().map_or(until, |((at, _), _)| (*at).min(until));
@@ -261,7 +290,7 @@ impl Playing {
             match self.due.first_entry().filter(|due| due.key().0 <= until) {
                 Some(due) => {
                     let act = due.remove();
-                    self.perform(act);
+                    self.perform(act)?;
                 }
                 None if self.nodes.now() >= until => return Ok(()),
                 None => {}
@@ -269,7 +298,7 @@ impl Playing {
         }
     }
 
-    fn perform(&mut self, act: Act) {
+    fn perform(&mut self, act: Act) -> Result<(), Violation> {
         let now = self.nodes.now();
         self.history.say(now, format_args!("{act:?}"));
         match act {
@@ -277,7 +306,10 @@ impl Playing {
             Act::Join { place } => self.join(place),
             Act::Kill { place } => self.nodes.kill(place),
             Act::Freeze { place } => self.nodes.freeze(place, true),
-            Act::Wake { place } => self.nodes.freeze(place, false),
+            Act::Wake { place } => {
+                self.nodes.freeze(place, false);
+                return self.show(&Step::Woke { at: now });
+            }
             Act::Cut { place } => self.nodes.cut(place, true),
             Act::Mend { place } => self.nodes.cut(place, false),
             Act::Drain { place } => self.nodes.drain(place),
@@ -299,6 +331,7 @@ impl Playing {
             Act::Reply { saga, draw, place } => people::reply(&self.nodes, saga, draw, place),
             Act::Flood { saga, draw, place } => people::flood(&self.nodes, saga, draw, place),
             Act::Race { draw, place } => self.race(draw, place),
+            Act::Order { order, on, place } => return self.order(order, on, place),
             Act::Perish { draw } => {
                 let counterpart = self.counterpart(draw);
                 counterpart.die();
@@ -309,6 +342,37 @@ impl Playing {
             Act::Return { draw } => self.counterpart(draw).come_back(),
         }
         self.planned += 1;
+        Ok(())
+    }
+
+    fn order(&mut self, order: Order, on: bool, place: usize) -> Result<(), Violation> {
+        self.planned += 1;
+        let now = self.nodes.now();
+        let answer = controls::give(&self.nodes, order, on, place, self.planned);
+        let Order::Pause(workflow) = order else { return Ok(()) };
+        if !on {
+            self.lifted.insert(order, now);
+            self.pausing.retain(|pausing| pausing.workflow != workflow);
+            return self.show(&Step::Paused { workflow: WORKFLOWS[workflow], at: None });
+        }
+        let is_clear = self.lifted.get(&order).is_none_or(|lifted| now > *lifted + LIFTED_WITHIN);
+        if let Some(answer) = answer.filter(|_| is_clear) {
+            self.pausing.push(Pausing { workflow, answer });
+        }
+        Ok(())
+    }
+
+    /// Pauses that were answered are in force.
+    fn paused(&mut self) -> Result<(), Violation> {
+        let at = self.nodes.now();
+        let done: Vec<Pausing> =
+            self.pausing.extract_if(.., |pausing| pausing.answer.is_finished()).collect();
+        for Pausing { workflow, answer } in done {
+            if matches!(answer.now_or_never(), Some(Ok(true))) {
+                self.show(&Step::Paused { workflow: WORKFLOWS[workflow], at: Some(at) })?;
+            }
+        }
+        Ok(())
     }
 
     fn counterpart(&self, draw: u32) -> &Counterpart {
@@ -358,6 +422,7 @@ impl Playing {
         }
         self.answered()?;
         self.decided()?;
+        self.paused()?;
         if now >= self.look_at {
             self.look_at = now + LOOK_EVERY;
             self.passed()?;
@@ -410,6 +475,11 @@ impl Playing {
             let told = match answer {
                 Ok(Ok(told)) => Some(told),
                 Ok(Err(SagaStartError::Conflict { .. })) => None,
+                Ok(Err(SagaStartError::Held { .. })) => {
+                    let at = self.nodes.now() + 10 * LOOK_EVERY;
+                    self.plan(at, Act::Start { saga, input, place });
+                    continue;
+                }
                 Ok(Err(SagaStartError::Stopped | SagaStartError::UnknownDefinition(_))) | Err(_) => {
                     let at = self.nodes.now() + LOOK_EVERY;
                     self.plan(at, Act::Start { saga, input, place: place + 1 });
@@ -451,114 +521,6 @@ impl Playing {
             checker.observe(&step).map_err(|reason| Violation { invariant, at, reason })?;
         }
         Ok(())
-    }
-
-    fn rows(&self) -> Vec<SagaRow> {
-        let (store, mut rows) = (self.nodes.store().inner(), Vec::<SagaRow>::new());
-        loop {
-            let filter =
-                SagaFilter { after: rows.last().map(|row| row.id), limit: 1_000, ..SagaFilter::default() };
-            let page = at_once(store.list(&filter));
-            if page.is_empty() {
-                return rows;
-            }
-            rows.extend(page);
-        }
-    }
-
-    fn has_mail(&self, saga: SagaId) -> bool {
-        let mail = at_once(self.nodes.store().inner().mail_of(saga, u32::MAX));
-        mail.iter().any(|mail| mail.consumed_seq.is_none())
-    }
-
-    /// What was set aside is read once it can be read again.
-    fn unread(&self, rows: &[SagaRow]) -> Vec<SagaId> {
-        let readable = rows.iter().filter(|row| row.set_aside.is_none()).map(|row| row.id);
-        readable.filter(|saga| self.has_mail(*saga)).collect()
-    }
-
-    fn stored(&self) -> Vec<Loaded> {
-        let sagas: Vec<SagaId> = self.rows().iter().map(|row| row.id).collect();
-        at_once(self.nodes.store().inner().load(&sagas))
-    }
-
-    /// Sagas that something still moves, or nobody.
-    fn unsettled(&self) -> Vec<SagaId> {
-        let now = self.nodes.now();
-        let moves = |loaded: &Loaded| {
-            let told = self.history.told(loaded.row.id)?;
-            if told.state.phase.is_ended() && told.state.open_actions(&told.plan) == 0 {
-                return None;
-            }
-            let view = SagaView::new(told.plan.clone(), loaded, now).ok()?;
-            (standing(&view) != Standing::Settled).then_some(loaded.row.id)
-        };
-        self.stored().iter().filter_map(moves).collect()
-    }
-
-    fn has_settled(&self) -> bool {
-        let starts = self.starts.is_empty() && !self.due.values().any(|act| matches!(act, Act::Start { .. }));
-        starts && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
-    }
-
-    fn end(&mut self) -> Result<(), Violation> {
-        let ledger = self.nodes.cluster().ledger();
-        ledger.catch_up_with_everything();
-        let unsettled = self.unsettled();
-        let unanswered =
-            self.starts.len() + self.due.values().filter(|act| matches!(act, Act::Start { .. })).count();
-        let items = at_once(self.nodes.store().inner().desk(u32::MAX));
-        self.of = unsettled.first().copied();
-        let rows = self.rows();
-        let unread = self.unread(&rows);
-        let end = End { stored: self.stored(), items, unsettled, unanswered, unread };
-        self.moment(&rows, &BTreeSet::new(), Some(&end))
-    }
-
-    fn told(mut self) -> Run {
-        let now = self.nodes.now();
-        let mut struck = std::mem::take(&mut self.struck);
-        for (trouble, count) in self.nodes.store().struck() {
-            *struck.entry(trouble).or_default() += count;
-        }
-        for (trouble, times) in [
-            (Trouble::ClockSkew, self.nodes.skewed()),
-            (Trouble::Scarce, self.waited.load(Ordering::Relaxed)),
-        ] {
-            if times > 0 {
-                struck.insert(trouble, times);
-            }
-        }
-        self.shapes.iter().flatten().for_each(|shape| mishaps::count(shape, &mut struck));
-        let mut outcomes = BTreeMap::<String, u64>::new();
-        let mut saga_time = Duration::ZERO;
-        for told in self.history.sagas().values() {
-            let phase = told.state.phase;
-            let word = if phase.is_ended() { phase.word() } else { "on a desk" };
-            *outcomes.entry(word.to_owned()).or_default() += 1;
-            saga_time += told.state.ended_at.unwrap_or(now).since(told.state.started_at);
-        }
-        let summary = Summary {
-            runs: 1,
-            sagas: self.history.sagas().len() as u64,
-            transitions: self.history.transitions(),
-            outcomes,
-            struck,
-            virtual_time: now.since(self.begun),
-            saga_time,
-        };
-        Run { summary, history: self.history.into_text() }
-    }
-
-    fn failed(self, violation: Violation) -> Failure {
-        let loaded = self.of.map(|saga| at_once(self.nodes.store().inner().load(&[saga])));
-        let loaded = loaded.and_then(|mut loaded| loaded.pop());
-        let timeline = loaded.and_then(|loaded| {
-            let told = self.history.told(loaded.row.id)?;
-            Some(SagaView::new(told.plan.clone(), &loaded, self.nodes.now()).ok()?.timeline())
-        });
-        let transitions = self.history.transitions();
-        Failure { setup: self.setup, violation, transitions, timeline, history: self.history.into_text() }
     }
 }
 

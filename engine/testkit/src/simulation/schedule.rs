@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
+use super::bearing::NAMES;
+use super::controls::Order;
 use super::setup::{Setup, span};
 use super::shapes::WORKFLOWS;
 use super::trouble::Trouble;
@@ -76,6 +78,12 @@ pub(super) enum Act {
     Flood {
         saga: u32,
         draw: u32,
+        place: usize,
+    },
+    /// Somebody sets something for all, or lifts it again.
+    Order {
+        order: Order,
+        on: bool,
         place: usize,
     },
     /// Two people take the same entry of a desk.
@@ -153,6 +161,7 @@ fn per_minute(trouble: Trouble) -> Option<f64> {
         Trouble::Pause => 2.0,
         Trouble::ParticipantDeath | Trouble::MailFlood => 1.0,
         Trouble::Race => 4.0,
+        Trouble::Controls => 2.0,
         _ => return None,
     })
 }
@@ -214,6 +223,20 @@ fn strike(setup: &Setup, trouble: Trouble, chance: &mut Rng) -> Vec<(Duration, A
         Trouble::MailFlood => {
             let saga = chance.u32(0..setup.sagas);
             vec![(now, Act::Flood { saga, draw: chance.u32(..), place })]
+        }
+        Trouble::Controls => {
+            let workflow = chance.usize(0..WORKFLOWS.len());
+            let order = match chance.u8(0..4) {
+                0 => Order::Hold(workflow),
+                1 => Order::Pause(workflow),
+                2 => Order::Limit(chance.usize(0..NAMES.len()), chance.u32(0..=1)),
+                _ => Order::Drain(chance.usize(0..setup.nodes as usize)),
+            };
+            let mut acts = vec![(now, Act::Order { order, on: true, place })];
+            if !matches!(order, Order::Drain(_)) {
+                acts.push((2 * a_while, Act::Order { order, on: false, place: place + 1 }));
+            }
+            acts
         }
         Trouble::Race => vec![(now, Act::Race { draw: chance.u32(..), place })],
         Trouble::Replies => {

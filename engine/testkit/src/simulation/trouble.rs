@@ -104,6 +104,8 @@ troubles! {
     MailFlood = "mail-flood",
     /// Two people decide the same entry of a desk at once, through two nodes, and one of them asks twice.
     Race = "race",
+    /// People hold the starts of a workflow, pause it, limit a dependency, or drain a node, and let it go on later.
+    Controls = "controls",
 }
 
 impl fmt::Display for Trouble {

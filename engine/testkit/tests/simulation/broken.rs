@@ -36,6 +36,8 @@ enum Broken {
     DatesBack,
     /// It gives nobody the mail of sagas that have not ended to read.
     HidesMail,
+    /// It tells nobody what people have set for all.
+    HidesControls,
     /// It keeps another answer than was given to a person.
     ChangesAnswers,
 }
@@ -320,7 +322,11 @@ impl ControlStore for BrokenStore {
     }
 
     async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
-        self.inner.controls().await
+        let controls = self.inner.controls().await?;
+        if self.broken == Broken::HidesControls && !controls.is_empty() {
+            return Ok(self.wrong(Vec::new()));
+        }
+        Ok(controls)
     }
 }
 
@@ -351,6 +357,11 @@ fn a_store_that_dates_rows_back_is_caught() {
 #[test]
 fn a_store_that_tells_people_something_else_than_was_decided_is_caught() {
     is_caught(Broken::ChangesAnswers, "I6");
+}
+
+#[test]
+fn a_store_that_hides_what_is_paused_is_caught() {
+    is_caught(Broken::HidesControls, "I5");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod conformance;
 mod tampered;
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::time::Instant;
 
 use amends_testkit::simulation::{Failure, Run, Setup, Simulation, Summary, Trouble, shrink};
 
@@ -24,20 +25,27 @@ fn play(setup: Setup) -> Result<Run, Box<Failure>> {
 
 #[track_caller]
 fn keeps_everything(seeds: impl Iterator<Item = u64>) -> Summary {
-    let mut summary = Summary::default();
+    let (mut summary, begun) = (Summary::default(), now());
     for seed in seeds {
         match play(Setup { minutes: 5, sagas: 24, ..Setup::seeded(seed) }) {
             Ok(run) => summary.add(&run.summary),
             Err(failure) => panic!("{failure}"),
         }
     }
+    let took = now().duration_since(begun).as_secs_f64();
+    let rate = summary.saga_time.as_secs_f64() / 3_600.0 / took.max(0.001);
+    println!("{summary}\nwall time     {took:.1} s, {rate:.1} saga-hours per second");
     summary
+}
+
+#[expect(clippy::disallowed_methods, reason = "it measures the program, and decides nothing")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 #[test]
 fn pinned_seeds_keep_every_invariant() {
     let summary = keeps_everything(PINNED.iter().copied());
-    println!("{summary}");
     assert_eq!(summary.runs, PINNED.len() as u64);
     let missing: Vec<_> =
         Trouble::ALL.iter().filter(|trouble| !summary.struck.contains_key(trouble)).collect();
@@ -52,7 +60,7 @@ fn fresh_seeds_keep_every_invariant() {
     // The one place that wants a seed nobody chose; it is printed, and whatever fails prints it too.
     let first = RandomState::new().hash_one("a fresh seed") >> 16;
     println!("seeds {first}..{}", first + FRESH);
-    println!("{}", keeps_everything(first..first + FRESH));
+    keeps_everything(first..first + FRESH);
 }
 
 #[test]

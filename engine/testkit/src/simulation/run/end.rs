@@ -1,0 +1,129 @@
+//! What stands in the store, and how a run ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use amends::SagaView;
+use amends::ports::{Loaded, SagaFilter, SagaRow};
+use amends_core::SagaId;
+
+use super::super::checkers::End;
+use super::super::mishaps;
+use super::super::schedule::Act;
+use super::super::summary::{Failure, Run, Summary, Violation};
+use super::super::trouble::Trouble;
+use super::{Playing, at_once};
+use crate::world::settle::{Standing, standing};
+
+impl Playing {
+    pub(super) fn rows(&self) -> Vec<SagaRow> {
+        let (store, mut rows) = (self.nodes.store().inner(), Vec::<SagaRow>::new());
+        loop {
+            let filter =
+                SagaFilter { after: rows.last().map(|row| row.id), limit: 1_000, ..SagaFilter::default() };
+            let page = at_once(store.list(&filter));
+            if page.is_empty() {
+                return rows;
+            }
+            rows.extend(page);
+        }
+    }
+
+    pub(super) fn has_mail(&self, saga: SagaId) -> bool {
+        let mail = at_once(self.nodes.store().inner().mail_of(saga, u32::MAX));
+        mail.iter().any(|mail| mail.consumed_seq.is_none())
+    }
+
+    /// What was set aside is read once it can be read again.
+    pub(super) fn unread(&self, rows: &[SagaRow]) -> Vec<SagaId> {
+        let readable = rows.iter().filter(|row| row.set_aside.is_none()).map(|row| row.id);
+        readable.filter(|saga| self.has_mail(*saga)).collect()
+    }
+
+    fn stored(&self) -> Vec<Loaded> {
+        let sagas: Vec<SagaId> = self.rows().iter().map(|row| row.id).collect();
+        at_once(self.nodes.store().inner().load(&sagas))
+    }
+
+    /// Sagas that something still moves, or nobody.
+    fn unsettled(&self) -> Vec<SagaId> {
+        let now = self.nodes.now();
+        let moves = |loaded: &Loaded| {
+            let told = self.history.told(loaded.row.id)?;
+            if told.state.phase.is_ended() && told.state.open_actions(&told.plan) == 0 {
+                return None;
+            }
+            let view = SagaView::new(told.plan.clone(), loaded, now).ok()?;
+            (standing(&view) != Standing::Settled).then_some(loaded.row.id)
+        };
+        self.stored().iter().filter_map(moves).collect()
+    }
+
+    pub(super) fn has_settled(&self) -> bool {
+        let starts = self.starts.is_empty() && !self.due.values().any(|act| matches!(act, Act::Start { .. }));
+        let orders = at_once(self.nodes.store().inner().controls());
+        let free = orders.iter().all(|order| order.key.starts_with("drain/"));
+        starts && free && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), Violation> {
+        let ledger = self.nodes.cluster().ledger();
+        ledger.catch_up_with_everything();
+        let unsettled = self.unsettled();
+        let unanswered =
+            self.starts.len() + self.due.values().filter(|act| matches!(act, Act::Start { .. })).count();
+        let items = at_once(self.nodes.store().inner().desk(u32::MAX));
+        self.of = unsettled.first().copied();
+        let rows = self.rows();
+        let unread = self.unread(&rows);
+        let end = End { stored: self.stored(), items, unsettled, unanswered, unread };
+        self.moment(&rows, &BTreeSet::new(), Some(&end))
+    }
+
+    pub(super) fn told(mut self) -> Run {
+        let now = self.nodes.now();
+        let mut struck = std::mem::take(&mut self.struck);
+        for (trouble, count) in self.nodes.store().struck() {
+            *struck.entry(trouble).or_default() += count;
+        }
+        for (trouble, times) in [
+            (Trouble::ClockSkew, self.nodes.skewed()),
+            (Trouble::Scarce, self.waited.load(Ordering::Relaxed)),
+        ] {
+            if times > 0 {
+                struck.insert(trouble, times);
+            }
+        }
+        self.shapes.iter().flatten().for_each(|shape| mishaps::count(shape, &mut struck));
+        let mut outcomes = BTreeMap::<String, u64>::new();
+        let mut saga_time = Duration::ZERO;
+        for told in self.history.sagas().values() {
+            let phase = told.state.phase;
+            let word = if phase.is_ended() { phase.word() } else { "on a desk" };
+            *outcomes.entry(word.to_owned()).or_default() += 1;
+            saga_time += told.state.ended_at.unwrap_or(now).since(told.state.started_at);
+        }
+        let summary = Summary {
+            runs: 1,
+            sagas: self.history.sagas().len() as u64,
+            transitions: self.history.transitions(),
+            outcomes,
+            struck,
+            virtual_time: now.since(self.begun),
+            saga_time,
+        };
+        Run { summary, history: self.history.into_text() }
+    }
+
+    pub(super) fn failed(self, violation: Violation) -> Failure {
+        let loaded = self.of.map(|saga| at_once(self.nodes.store().inner().load(&[saga])));
+        let loaded = loaded.and_then(|mut loaded| loaded.pop());
+        let timeline = loaded.and_then(|loaded| {
+            let told = self.history.told(loaded.row.id)?;
+            Some(SagaView::new(told.plan.clone(), &loaded, self.nodes.now()).ok()?.timeline())
+        });
+        let transitions = self.history.transitions();
+        Failure { setup: self.setup, violation, transitions, timeline, history: self.history.into_text() }
+    }
+}
