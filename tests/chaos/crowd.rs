@@ -128,10 +128,13 @@ impl<'a> Crowd<'a> {
 
     /// Tells every worker to end, and waits for it.
     pub async fn end(mut self) {
-        for worker in &self.workers {
-            signal(&worker.child, "TERM");
-        }
         for worker in &mut self.workers {
+            // One that woke at the very end may have learned since that it was dismissed.
+            if let Some(status) = worker.child.try_wait().expect("it can be asked") {
+                assert_eq!(status.code(), Some(2), "a worker ended by itself");
+                continue;
+            }
+            signal(&worker.child, "TERM");
             let began = moment();
             let code = loop {
                 if let Some(status) = worker.child.try_wait().expect("it can be asked") {
