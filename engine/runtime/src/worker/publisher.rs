@@ -39,6 +39,7 @@ use crate::ports::{
     Clock, Fault, OutboxKind, OutboxMessage, OutboxPlace, OutboxStore, PublishError, Published, Publisher,
     REFUSAL_WAIT_MAX, Sharing,
 };
+use crate::visible::visible;
 use pace::Pace;
 pub(crate) use pace::Trouble;
 
@@ -47,6 +48,9 @@ const PAGE: usize = 256;
 
 /// The first wait of a refused message until it is tried again; it doubles.
 const REFUSAL_WAIT_MIN: Duration = Duration::from_secs(5);
+
+/// The longest reason that is kept of a failure, in bytes.
+const REASON_BYTES_MAX: usize = 4_096;
 
 /// After so many tries a message that does not get through, while others do, is noted in the store.
 const TRIES_UNNOTED: u32 = 5;
@@ -273,7 +277,7 @@ impl Publishing {
                     id = %message.id,
                     kind = self.kind.word(),
                     subject = %message.subject,
-                    %reason,
+                    reason = %visible(&reason),
                     "a message is refused; it stays in the outbox",
                 );
                 self.pace.went_through(place);
@@ -361,11 +365,24 @@ async fn call(
 ) -> Called {
     let unavailable = |reason| Err(PublishError::Unavailable(reason));
     let answer = tokio::select! {
+        biased;
         answer = AssertUnwindSafe(publisher.publish(&message)).catch_unwind() => match answer {
             Ok(answer) => answer,
             Err(panic) => unavailable(format!("the publisher panicked: {}", panic_text(&*panic))),
         },
         () = clock.sleep_until(clock.now() + within) => unavailable(format!("no answer within {within:?}")),
     };
-    (message, answer)
+    (message, answer.map_err(shortened))
+}
+
+/// Reasons are other people's text: they are kept in rows and shown in logs.
+fn shortened(error: PublishError) -> PublishError {
+    let short = |mut reason: String| {
+        reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
+        reason
+    };
+    match error {
+        PublishError::Unavailable(reason) => PublishError::Unavailable(short(reason)),
+        PublishError::Refused(reason) => PublishError::Refused(short(reason)),
+    }
 }

@@ -33,6 +33,7 @@ enum Does {
     StaysSilent,
     IsUnavailable,
     Refuses,
+    RefusesAtLength,
     Panics,
 }
 
@@ -95,6 +96,7 @@ impl Publisher for Broker {
             Does::StaysSilent => std::future::pending().await,
             Does::IsUnavailable => Err(PublishError::Unavailable("no broker".to_owned())),
             Does::Refuses => Err(PublishError::Refused("no such stream".to_owned())),
+            Does::RefusesAtLength => Err(PublishError::Refused("é".repeat(100_000))),
             Does::Panics => panic!("the publisher has a bug"),
         }
     }
@@ -274,6 +276,15 @@ async fn a_refused_message_stays_is_shown_and_blocks_nobody_else() {
     assert_eq!(engine.outbox().await.unwrap().refused[0].message.refusals, 2);
     pass(Duration::from_secs(30)).await;
     assert_eq!(waiting(&engine).await, 0, "it was taken the third time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_long_reason_the_beginning_is_kept() {
+    let (store, broker) = (Arc::new(MemoryStore::new()), Broker::that(|_, _| Does::RefusesAtLength));
+    let engine = publishing(&store, &broker).await;
+    begin(&engine, "k").await.outcome().await.unwrap();
+    pass(MOMENT).await;
+    assert_eq!(engine.outbox().await.unwrap().refused[0].reason, "é".repeat(2_048));
 }
 
 #[tokio::test(start_paused = true)]

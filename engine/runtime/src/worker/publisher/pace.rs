@@ -8,6 +8,7 @@ use amends_core::Timestamp;
 
 use crate::engine::OutboxTrouble;
 use crate::ports::{Fault, OutboxKind, OutboxPlace};
+use crate::visible::visible;
 
 /// The first and the longest wait after a failure.
 const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
@@ -128,7 +129,7 @@ impl Pace {
         self.resume_at = now + wait(self.failures);
         if self.failures == 1 {
             tracing::warn!(
-                reason,
+                reason = %visible(reason),
                 kind = place.kind.word(),
                 "a message does not get through; it is tried again"
             );
