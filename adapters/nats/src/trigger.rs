@@ -68,10 +68,10 @@ pub struct TriggerLimits {
     /// After how long a message comes again on which our own code failed: the first time, and at most. It doubles.
     /// Default 1 s and 60 s.
     pub failure_delay: (Duration, Duration),
-    /// How long one pull waits for messages. Default 30 s.
+    /// How long one pull waits for messages. Default 30 s; at least 200 ms.
     pub pull_expires: Duration,
     /// How often the server says that a waiting pull is alive. After two of these without a word it is made again.
-    /// At most half of `pull_expires`. Default 1 s.
+    /// At most half of `pull_expires`. Default 1 s; at least 100 ms.
     pub heartbeat: Duration,
 }
 

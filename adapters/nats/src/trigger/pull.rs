@@ -13,6 +13,9 @@ use serde_json::json;
 use super::TriggerLimits;
 use crate::connection::Connection;
 
+/// Below this a busy machine would look silent.
+const HEARTBEAT_MIN: Duration = Duration::from_millis(100);
+
 pub(super) struct Pull {
     connection: Connection,
     subscriber: Subscriber,
@@ -41,14 +44,15 @@ impl Pull {
         limits: &TriggerLimits,
     ) -> Result<Self, String> {
         let inbox = connection.client().new_inbox();
+        let expires = limits.pull_expires.max(HEARTBEAT_MIN * 2);
         let subscriber = connection.client().subscribe(inbox.clone()).await;
         Ok(Self {
             connection: connection.clone(),
             subscriber: subscriber.map_err(|error| format!("no answer can be subscribed to: {error}"))?,
             inbox,
             subject: format!("CONSUMER.MSG.NEXT.{stream}.{consumer}"),
-            expires: limits.pull_expires,
-            heartbeat: limits.heartbeat.min(limits.pull_expires / 2),
+            expires,
+            heartbeat: limits.heartbeat.clamp(HEARTBEAT_MIN, expires / 2),
             open: 0,
         })
     }

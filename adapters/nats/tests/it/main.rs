@@ -4,6 +4,7 @@
 
 mod world;
 
+mod command_permissions;
 mod connecting;
 mod endings;
 mod killed;

@@ -267,7 +267,9 @@ async fn a_pull_to_which_nobody_answers_is_made_again() {
     let silent = |readiness: &amends_nats::Readiness| !readiness.is_ready();
     let readiness = triggers.until(silent).await;
     assert!(
-        readiness.problems().iter().any(|problem| problem.contains("silent for two heartbeats")),
+        readiness.problems().iter().any(|problem| ["silent for two heartbeats", "timed out"]
+            .iter()
+            .any(|words| problem.contains(words))),
         "{:?}",
         readiness.problems()
     );

@@ -12,12 +12,17 @@ use amends_nats_testkit::Server;
 use crate::world::{Ledger, STREAM, engine, event, order_saga, publish, quick, settings, until_ended};
 
 /// What a login may publish and subscribe to.
-struct Permissions {
+pub(crate) struct Permissions {
     publish: Vec<String>,
     subscribe: Vec<String>,
 }
 
 impl Permissions {
+    pub(crate) fn new(publish: &[&str], subscribe: &[&str]) -> Self {
+        let owned = |subjects: &[&str]| subjects.iter().map(|&subject| subject.to_owned()).collect();
+        Self { publish: owned(publish), subscribe: owned(subscribe) }
+    }
+
     /// Of a node that runs the trigger with this consumer, and creates it.
     fn of_trigger(consumer: &str) -> Self {
         let own = |text: &str| text.replace("<stream>", STREAM).replace("<consumer>", consumer);
@@ -32,7 +37,7 @@ impl Permissions {
     }
 
     /// Without those that hold this.
-    fn without(mut self, part: &str) -> Self {
+    pub(crate) fn without(mut self, part: &str) -> Self {
         let before = self.publish.len() + self.subscribe.len();
         self.publish.retain(|subject| !subject.contains(part));
         self.subscribe.retain(|subject| !subject.contains(part));
@@ -40,10 +45,19 @@ impl Permissions {
         self
     }
 
-    fn user(&self, name: &str) -> String {
+    pub(crate) fn user(&self, name: &str) -> String {
+        self.user_who(name, "")
+    }
+
+    /// May answer whoever asks it, besides.
+    pub(crate) fn user_that_answers(&self, name: &str) -> String {
+        self.user_who(name, ", allow_responses: true")
+    }
+
+    fn user_who(&self, name: &str, may: &str) -> String {
         let Self { publish, subscribe } = self;
         format!(
-            "{{ user: {name}, password: {name}, permissions: {{ publish: {publish:?}, subscribe: {subscribe:?} }} }}"
+            "{{ user: {name}, password: {name}, permissions: {{ publish: {publish:?}, subscribe: {subscribe:?}{may} }} }}"
         )
     }
 }
@@ -62,7 +76,7 @@ fn server() -> Server {
     Server::builder().configuration(&format!("authorization {{ users: [ {} ] }}", users.join(", "))).start()
 }
 
-async fn login(server: &Server, name: &str) -> Connection {
+pub(crate) async fn login(server: &Server, name: &str) -> Connection {
     let login = Login::Password { user: name.to_owned(), password: name.to_owned() };
     let patience = std::time::Duration::from_millis(500);
     let settings = NatsSettings { login, request_timeout: patience, ..settings(server) };
