@@ -13,6 +13,11 @@ use sea_orm::{DbErr, RuntimeErr};
 pub(crate) enum Failure {
     /// Somebody else holds what it needs: try again, within bounds.
     Busy(String),
+    /// The database gave it up because it took too long.
+    Slow(String),
+    /// Somebody else holds what some row needs, and the database could otherwise be written to: split the batch
+    /// until those rows stand alone.
+    Held(String),
     /// Some row is refused for what it holds: split the batch until it stands alone.
     Content(String),
     /// Not every row was new. Nothing was kept; look at them one by one.
@@ -25,9 +30,10 @@ impl Failure {
     /// What a caller is told when nothing more can be done about it here.
     pub(crate) fn into_fault(self) -> Fault {
         match self {
-            Self::Busy(reason) => {
+            Self::Busy(reason) | Self::Held(reason) => {
                 Fault::Unavailable(format!("somebody else holds what this needs: {reason}"))
             }
+            Self::Slow(reason) => Fault::Unavailable(reason),
             Self::Content(reason) => Fault::Corrupt(reason),
             Self::NotAllNew => Fault::Corrupt("rows that do not exist cannot be inserted".to_owned()),
             Self::Fault(fault) => fault,
@@ -39,6 +45,8 @@ impl Failure {
 enum Says {
     /// Somebody else holds what the statement needs.
     Busy,
+    /// The statement took too long.
+    Slow,
     /// A row is refused for what it holds.
     Content,
     /// What is stored is damaged.
@@ -65,6 +73,7 @@ impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Self {
         match says(&error) {
             Says::Busy => Self::Busy(error.to_string()),
+            Says::Slow => Self::Slow(error.to_string()),
             Says::Content => Self::Content(error.to_string()),
             Says::Damaged | Says::Other => Self::Fault(sqlx_fault(&error)),
         }

@@ -3,9 +3,9 @@
 //! * `open`: settings, the schema, and the two kinds of connections.
 //! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
 //!   `readers`: the same for what is read.
-//! * `batch`: one batch is one statement; `owners`: joining, leaving, claiming; `nodes`: beating, dismissing,
-//!   releasing; `mail`: posting; `outbox`: messages to publish; `controls`: what people set for everybody;
-//!   `intake`: messages that became no saga.
+//! * `batch`: one batch is one statement; `held`: what it waits for; `owners`: joining, leaving, claiming;
+//!   `nodes`: dismissing, releasing; `pulse`: beating; `mail`: posting; `outbox`: messages to publish;
+//!   `controls`: what people set for everybody; `intake`: messages that became no saga.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
@@ -13,12 +13,14 @@
 
 mod batch;
 mod controls;
+mod held;
 mod intake;
 mod mail;
 mod nodes;
 mod open;
 mod outbox;
 mod owners;
+mod pulse;
 mod readers;
 mod registry;
 mod runner;

@@ -26,6 +26,8 @@
 //!   settles it.
 //! * *The store does not answer*: the same rows again until it does; attempts under way finish and their
 //!   answers wait; no new start is taken.
+//! * *Somebody else holds what one row needs*: that row alone is submitted again later, with everything that hangs
+//!   on it; all other sagas go on.
 //! * *This node was frozen*, or cannot reach the store for half a lease: it commits and sends nothing before it
 //!   has renewed; what was journalled as started and not sent is taken back.
 //! * *Another node took a saga*: the refused row is dropped with everything that hung on it, and the saga is
@@ -133,7 +135,6 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
     let (news, news_inlet) = mpsc::unbounded_channel();
-    let (commits, commits_inlet) = mpsc::unbounded_channel();
     let (errands, errands_inlet) = mpsc::unbounded_channel();
     let shared = nodes.sharing() == Sharing::Shared;
     let lease = Arc::new(if shared {
@@ -161,8 +162,6 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     };
     let (publishing, publishers) = publisher::spawn(publishers, &outside);
     drop(outside);
-    let clocks = (clock.clone(), lease.clone());
-    let committer = committer::run(store.clone(), incarnation, clocks, commits_inlet, news.clone());
     let look_out = controls::LookOut {
         board: board.clone(),
         nodes: nodes.clone(),
@@ -181,6 +180,13 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let mut permits = admission::Admission::new(&limits, &dependencies, definitions.dependencies());
     let orders = board.current();
     permits.limit(orders.limits(), clock.now());
+    let (commits, writers) = committer::writers(&committer::Submitter {
+        store: store.clone(),
+        incarnation,
+        clock: clock.clone(),
+        lease: lease.clone(),
+        news: news.clone(),
+    });
     let references = definitions.references();
     let recovery = recovery::Recovery {
         store,
@@ -233,11 +239,11 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     });
     let mut parts = vec![
         driver,
-        tokio::spawn(committer),
         tokio::spawn(recovery.run(errands_inlet)),
         tokio::spawn(membership.run()),
         tokio::spawn(look_out.run()),
     ];
+    parts.extend(writers.into_iter().map(|writer| tokio::spawn(writer)));
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }

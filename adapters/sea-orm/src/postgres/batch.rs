@@ -19,6 +19,7 @@ use sea_orm::sqlx::query::Query;
 use sea_orm::sqlx::{self, Row as _};
 use uuid::Uuid;
 
+use super::held::{CanWrite, Patiences};
 use super::outbox::lane;
 use super::runner::Runner;
 use super::sql::{self, Parts};
@@ -36,43 +37,47 @@ type Bound<'q> = Query<'q, Postgres, PgArguments>;
 
 /// Writes parts of a batch through a runner.
 pub(super) struct Writer<'a> {
-    pub(super) runner: &'a Runner,
-    pub(super) counters: &'a Counters,
+    runner: &'a Runner,
+    counters: &'a Counters,
+    patiences: &'a Patiences,
+    /// Some part was kept waiting: who of it is to blame is being found out.
+    searching: bool,
 }
 
-impl Writer<'_> {
-    fn batch<'a>(&'a self, incarnation: Incarnation, commits: Vec<&'a Prepared>) -> Batch<'a> {
-        Batch { incarnation, commits, counters: self.counters }
+impl<'a> Writer<'a> {
+    pub(super) fn new(runner: &'a Runner, counters: &'a Counters, patiences: &'a Patiences) -> Self {
+        Self { runner, counters, patiences, searching: false }
     }
 
-    async fn verdicts(&self, incarnation: Incarnation, part: &[Prepared]) -> Result<Vec<Verdict>, Failure> {
-        let all = self.batch(incarnation, part.iter().collect());
-        let (starts, steps): (Vec<&Prepared>, Vec<&Prepared>) =
-            part.iter().partition(|commit| commit.start.is_some());
-        if starts.is_empty() || steps.is_empty() {
-            return self.runner.run(&all).await;
+    /// A part was kept waiting: by what some of its commits need, if this incarnation can write at all.
+    async fn kept_waiting(&mut self, incarnation: Incarnation, reason: String) -> Failure {
+        if !self.searching {
+            let can_write = CanWrite(incarnation);
+            if let Err(failure) = self.runner.run_once(&self.patiences.hasty(&can_write)).await {
+                return failure;
+            }
+            self.searching = true;
         }
-        match self.runner.run_once(&all).await {
-            // A start waits for whoever holds its key, and may wait long: the transitions do not wait with it.
-            Err(Failure::Busy(_)) => {}
-            ended => return ended,
-        }
-        let mut steps = self.runner.run(&self.batch(incarnation, steps)).await?.into_iter();
-        let mut starts = self.runner.run(&self.batch(incarnation, starts)).await?.into_iter();
-        let in_order = |commit: &Prepared| {
-            let next = if commit.start.is_some() { starts.next() } else { steps.next() };
-            next.expect("one verdict per commit")
-        };
-        Ok(part.iter().map(in_order).collect())
+        Failure::Held(reason)
     }
 }
 
 #[async_trait]
 impl WriteBatch for Writer<'_> {
     async fn write(&mut self, incarnation: Incarnation, part: &[Prepared]) -> Result<Written, Failure> {
-        let verdicts = self.verdicts(incarnation, part).await?;
-        // Each submission has counted what it wrote: one that fails later has written all the same.
-        Ok(Written { verdicts, stats: WriteStats::default() })
+        let batch = Batch { incarnation, commits: part.iter().collect(), counters: self.counters };
+        let ended = match self.searching {
+            true => self.runner.run_once(&self.patiences.hasty(&batch)).await,
+            false => self.runner.run_once(&batch).await,
+        };
+        match ended {
+            // Each submission has counted what it wrote: one that fails later has written all the same.
+            Ok(verdicts) => Ok(Written { verdicts, stats: WriteStats::default() }),
+            Err(Failure::Busy(reason) | Failure::Slow(reason)) => {
+                Err(self.kept_waiting(incarnation, reason).await)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 }
 

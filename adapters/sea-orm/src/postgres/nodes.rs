@@ -1,7 +1,7 @@
 //! Many nodes on one database: beating, dismissing, releasing.
 //!
-//! These have connections of their own, so that no heartbeat waits behind batches, and none behind a dismissal
-//! that waits for a batch of who is dismissed.
+//! These have connections of their own, so that none waits behind batches; and the heartbeat has [one](super::pulse)
+//! that it shares with nothing, not even with a dismissal that waits for a batch of who is dismissed.
 
 use std::time::Duration;
 
@@ -24,20 +24,6 @@ fn corrupt(reason: String) -> Failure {
 
 fn count(rows: u64) -> Result<u32, Failure> {
     u32::try_from(rows).map_err(|_| corrupt(format!("{rows} rows, more than asked for")))
-}
-
-/// Moves an incarnation's counter.
-struct Beat(Incarnation);
-
-#[async_trait]
-impl Unit<PgConnection> for Beat {
-    type Done = u64;
-
-    async fn run(&self, connection: &mut PgConnection) -> Result<u64, Failure> {
-        let beat = sqlx::query_scalar(sql::BEAT).bind(self.0.0).fetch_optional(connection).await?;
-        let beat: i64 = beat.ok_or(Failure::Fault(Fault::Fenced))?;
-        u64::try_from(beat).map_err(|_| corrupt(format!("a counter of {beat}")))
-    }
 }
 
 /// Deletes the row of an incarnation whose counter stands still, and ends it for good. In a transaction.
@@ -144,8 +130,9 @@ impl NodeStore for PostgresStore {
         Sharing::Shared
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
-        self.watch(Beat(incarnation)).await
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        let pulse = self.pulse.clone();
+        detached(async move { pulse.beat(incarnation, within).await }).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use amends::ports::Fault;
 use amends_migrations::{Migrator, MigratorTrait as _};
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sea_orm::sqlx::{self, ConnectOptions as _, PgPool};
 use sea_orm::{
     ConnectionTrait as _, DatabaseConnection, DbErr, SqlxPostgresConnector, TransactionTrait as _,
@@ -16,14 +16,20 @@ use crate::failure::fault;
 /// How the database is used. The defaults are right for almost everybody.
 #[derive(Clone, Debug)]
 pub struct PostgresSettings {
-    /// Connections that write, and so the most batches and claims under way at once. Default 4. Two more belong to
-    /// heartbeats and to watching the other nodes.
+    /// Batches under way at once: each saga is bound to one of so many writers. One more connection than that writes
+    /// batches, for those that somebody holds up. Default 2; more gain little.
     pub writers: u32,
+    /// Connections for what else writes: mail, claims. Default 4. Two more belong to watching the other nodes, and
+    /// one each to the heartbeat and to hints.
+    pub side_writers: u32,
     /// Connections that read. Default 4.
     pub readers: u32,
     /// How long a statement waits for what another transaction holds, such as a person's SQL prompt.
-    /// Default 1 s.
+    /// Batches do not wait so long. Default 1 s.
     pub lock_timeout: Duration,
+    /// How long a batch waits so before it goes on without those of its commits that need what is held: they come
+    /// back as [`Verdict::Later`](amends::ports::Verdict::Later). Default 100 ms.
+    pub batch_lock_timeout: Duration,
     /// How many times more it waits so before the call ends as unavailable. Default 2.
     pub busy_retries: u32,
     /// How long the server works on one statement before it cancels it. A server that does not even cancel is
@@ -37,9 +43,11 @@ pub struct PostgresSettings {
 impl Default for PostgresSettings {
     fn default() -> Self {
         Self {
-            writers: 4,
+            writers: 2,
+            side_writers: 4,
             readers: 4,
             lock_timeout: Duration::from_secs(1),
+            batch_lock_timeout: Duration::from_millis(100),
             busy_retries: 2,
             statement_timeout: Duration::from_secs(30),
             connection_wait: Duration::from_secs(10),
@@ -107,14 +115,19 @@ impl Address {
         done.map_err(|error: DbErr| self.cannot_open(fault(error)))
     }
 
-    /// At most so many connections that write.
-    pub(super) async fn writers(&self, most: u32, settings: &PostgresSettings) -> Result<PgPool, Fault> {
+    /// At most so many connections that write, each of which waits so long for what somebody else holds.
+    pub(super) async fn writers(
+        &self,
+        most: u32,
+        lock_timeout: Duration,
+        settings: &PostgresSettings,
+    ) -> Result<PgPool, Fault> {
         let options = self.options.clone().application_name("amends writer").options([
             // Whatever the server's defaults are: the statements are proven for this level, and what is
             // accepted is on the disk.
             ("default_transaction_isolation", "read committed".to_owned()),
             ("synchronous_commit", "on".to_owned()),
-            ("lock_timeout", millis(settings.lock_timeout)),
+            ("lock_timeout", millis(lock_timeout)),
             ("statement_timeout", millis(settings.statement_timeout)),
             ("idle_in_transaction_session_timeout", millis(settings.statement_timeout)),
             // A plan made while the tables were small would scan them whole for every batch, for long after.
@@ -128,6 +141,18 @@ impl Address {
             // A dead connection shows itself at its first use, and the same rows are submitted again.
             .test_before_acquire(false);
         pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))
+    }
+
+    /// The heartbeat's connection. The server, too, gives a statement up after this time.
+    pub(super) async fn heartbeat(&self, within: Duration) -> Result<PgConnection, Fault> {
+        let options = self.options.clone().application_name("amends heartbeat").options([
+            ("default_transaction_isolation", "read committed".to_owned()),
+            ("synchronous_commit", "on".to_owned()),
+            ("lock_timeout", millis(within)),
+            ("statement_timeout", millis(within)),
+            ("enable_seqscan", "off".to_owned()),
+        ]);
+        options.connect().await.map_err(|error| self.cannot_open(sqlx_fault(error)))
     }
 
     /// Connections that cannot write, and whose transactions see one moment.
@@ -158,7 +183,7 @@ impl Address {
 }
 
 /// PostgreSQL takes 0 for "no limit", so the shortest limit is a millisecond.
-fn millis(limit: Duration) -> String {
+pub(super) fn millis(limit: Duration) -> String {
     limit.as_millis().clamp(1, i32::MAX.unsigned_abs().into()).to_string()
 }
 

@@ -118,7 +118,7 @@ impl Unit<PgConnection> for Claim {
             match taken(connection, by_mail).await {
                 Ok(more) => all.extend(more),
                 // Nothing of this part was taken, and what the first part took must be told.
-                Err(Failure::Busy(_)) if !all.is_empty() => {}
+                Err(Failure::Busy(_) | Failure::Slow(_)) if !all.is_empty() => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -126,7 +126,7 @@ impl Unit<PgConnection> for Claim {
     }
 }
 
-/// Sets a saga aside that nobody else owns; of two reasons the first is kept.
+/// Sets a saga aside that nobody else owns; of two reasons the first is kept. False if somebody else holds it.
 pub(super) struct SetAside {
     pub(super) incarnation: Incarnation,
     pub(super) saga: SagaId,
@@ -136,11 +136,12 @@ pub(super) struct SetAside {
 
 #[async_trait]
 impl Unit<PgConnection> for SetAside {
-    type Done = ();
+    type Done = bool;
 
-    async fn run(&self, connection: &mut PgConnection) -> Result<(), Failure> {
-        let set = sqlx::query_scalar(sql::SET_ASIDE).bind(self.incarnation.0).bind(self.saga.0);
-        let alive: i64 = set.bind(self.now.0).bind(&*self.reason).fetch_one(connection).await?;
-        if alive == 0 { Err(Failure::Fault(Fault::Fenced)) } else { Ok(()) }
+    async fn run(&self, connection: &mut PgConnection) -> Result<bool, Failure> {
+        let set = sqlx::query_as(sql::SET_ASIDE).bind(self.incarnation.0).bind(self.saga.0);
+        let set = set.bind(self.now.0).bind(&*self.reason).fetch_one(connection).await?;
+        let (alive, held): (i64, bool) = set;
+        if alive == 0 { Err(Failure::Fault(Fault::Fenced)) } else { Ok(!held) }
     }
 }

@@ -401,23 +401,41 @@ pub(super) const CLAIM_BY_MAIL: &str = "WITH me AS MATERIALIZED \
       WHERE s.id = due.id AND s.owner IS NULL RETURNING s.id) \
     SELECT (SELECT count(*) FROM me), (SELECT array_agg(id) FROM taken)";
 
-/// Claims one saga, due or not: parameters as above, `$5` the saga. It waits for who is just writing it.
+/// Claims one saga, due or not: parameters as above, `$5` the saga. One that somebody holds is left alone, or all
+/// other claims would wait for it.
 pub(super) const CLAIM_ONE: &str = "WITH me AS MATERIALIZED \
       (SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE), \
-    taken AS (UPDATE saga s SET owner = $1, wake_at = NULL, wake_set_at = NULL \
+    due AS MATERIALIZED (SELECT s.id FROM saga s \
       WHERE s.id = $5 AND s.owner IS NULL AND s.set_aside_at IS NULL AND s.phase <> 'purged' \
         AND EXISTS (SELECT 1 FROM me) AND (s.workflow, s.version, s.digest) IN \
-          (SELECT * FROM unnest($2::text[], $3::integer[], $4::bytea[])) RETURNING s.id) \
+          (SELECT * FROM unnest($2::text[], $3::integer[], $4::bytea[])) \
+      FOR NO KEY UPDATE OF s SKIP LOCKED), \
+    taken AS (UPDATE saga s SET owner = $1, wake_at = NULL, wake_set_at = NULL FROM due \
+      WHERE s.id = due.id AND s.owner IS NULL RETURNING s.id) \
     SELECT (SELECT count(*) FROM me), (SELECT array_agg(id) FROM taken)";
 
 /// Of two reasons the first is kept. `$1` the incarnation, `$2` the saga, `$3` now, `$4` the reason; returns
-/// whether the incarnation is alive.
+/// whether the incarnation is alive, and whether somebody else holds the saga: nobody waits for them.
 pub(super) const SET_ASIDE: &str = "WITH me AS MATERIALIZED \
       (SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE), \
-    aside AS (UPDATE saga SET owner = NULL, wake_at = NULL, wake_set_at = NULL, \
+    free AS MATERIALIZED (SELECT id FROM saga WHERE id = $2 AND (owner IS NULL OR owner = $1) \
+      AND EXISTS (SELECT 1 FROM me) FOR NO KEY UPDATE SKIP LOCKED), \
+    aside AS (UPDATE saga s SET owner = NULL, wake_at = NULL, wake_set_at = NULL, \
       set_aside_at = coalesce(set_aside_at, $3), set_aside = coalesce(set_aside, $4) \
-      WHERE id = $2 AND (owner IS NULL OR owner = $1) AND EXISTS (SELECT 1 FROM me)) \
-    SELECT count(*) FROM me";
+      FROM free WHERE s.id = free.id AND (s.owner IS NULL OR s.owner = $1)) \
+    SELECT (SELECT count(*) FROM me), NOT EXISTS (SELECT 1 FROM free) AND \
+      EXISTS (SELECT 1 FROM saga WHERE id = $2 AND (owner IS NULL OR owner = $1))";
+
+/// How long the connection's statements may take from now on, in milliseconds: `$1` waiting for somebody's lock,
+/// `$2` altogether.
+pub(super) const SET_PATIENCE: &str =
+    "SELECT set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false)";
+
+/// What every batch locks first.
+pub(super) const MY_WORKER: &str = "SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE";
+
+/// The lock that every batch takes on its tables, for a moment.
+pub(super) const LOCK_TABLES: &str = "DO 'BEGIN LOCK TABLE saga, journal IN ROW EXCLUSIVE MODE; END'";
 
 /// Posts a mail unless its saga has `$8` unread ones. The lock keeps the saga from being purged meanwhile; posters
 /// do not wait for each other, so as many more may come as post at one instant.

@@ -13,9 +13,11 @@ use sea_orm::sqlx::postgres::PgConnection;
 
 use super::PostgresSettings;
 use super::batch::Writer;
+use super::held::Patiences;
 use super::nodes::ReleaseOf;
 use super::open::Address;
 use super::owners::{Join, Leave, SetAside};
+use super::pulse::Pulse;
 use super::readers::Readers;
 use super::runner::{Runner, detached};
 use crate::failure::Failure;
@@ -25,8 +27,11 @@ use crate::split;
 use crate::stats::Counters;
 use crate::unit::Unit;
 
-/// Connections for what nodes tell each other: one that may wait for somebody, and one for the heartbeat.
+/// Connections for dismissing nodes and for releasing their sagas: one may wait for somebody.
 const WATCHERS: u32 = 2;
+
+/// Connections for batches of commits that somebody holds up, so that these keep no writer waiting.
+const HELD_UP: u32 = 1;
 
 /// Sagas released per statement, so that nobody waits long for their rows.
 const RELEASED_AT_ONCE: u32 = 500;
@@ -45,9 +50,14 @@ const RELEASED_AT_ONCE: u32 = 500;
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) reader: Readers,
+    /// Batches, and nothing else, so that they wait for nobody's connection.
+    batches: Runner,
+    patiences: Patiences,
+    writers: usize,
     pub(super) runner: Runner,
     /// What nodes tell each other goes by connections of its own.
     pub(super) watch: Runner,
+    pub(super) pulse: Pulse,
     pub(super) counters: Arc<Counters>,
 }
 
@@ -75,10 +85,17 @@ impl PostgresStore {
     pub async fn open_with(url: &str, settings: PostgresSettings) -> Result<Self, Fault> {
         let address = Address::parse(url)?;
         address.migrate(&settings).await?;
-        let runner = Runner::new(address.writers(settings.writers, &settings).await?, &settings);
-        let watch = Runner::new(address.writers(WATCHERS, &settings).await?, &settings);
+        let writers = settings.writers.max(1);
+        let pool = address.writers(writers + HELD_UP, settings.batch_lock_timeout, &settings).await?;
+        let batches = Runner::new(pool, &settings);
+        let pool = address.writers(settings.side_writers, settings.lock_timeout, &settings).await?;
+        let runner = Runner::new(pool, &settings);
+        let pool = address.writers(WATCHERS, settings.lock_timeout, &settings).await?;
+        let watch = Runner::new(pool, &settings);
+        let pulse = Pulse::new(address.clone());
         let reader = Readers::connect(address, &settings).await?;
-        Ok(Self { reader, runner, watch, counters: Arc::default() })
+        let (patiences, writers) = (Patiences::of(&settings), writers as usize);
+        Ok(Self { reader, batches, patiences, writers, runner, watch, pulse, counters: Arc::default() })
     }
 
     /// Connects to a database that has the schema, to read only.
@@ -92,8 +109,10 @@ impl PostgresStore {
 
     /// Finishes what is under way and closes the connections. Every other handle is then unavailable.
     pub async fn close(self) {
+        self.batches.close().await;
         self.runner.close().await;
         self.watch.close().await;
+        self.pulse.close();
         self.reader.close().await;
     }
 
@@ -127,11 +146,15 @@ impl SagaStore for PostgresStore {
         self.transact(Join { incarnation, node: node.to_owned(), now }).await
     }
 
+    fn writers(&self) -> usize {
+        self.writers
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         let (verdicts, batch) = Verdicts::begin(batch);
-        let (runner, counters) = (self.runner.clone(), self.counters.clone());
+        let Self { batches, patiences, counters, .. } = self.clone();
         let found = detached(async move {
-            let mut writer = Writer { runner: &runner, counters: &counters };
+            let mut writer = Writer::new(&batches, &counters, &patiences);
             split::write(&mut writer, &counters, incarnation, &batch).await
         });
         Ok(verdicts.end(found.await?))
@@ -157,7 +180,7 @@ impl SagaStore for PostgresStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         // The reason may quote what could not be read.
         self.run(SetAside { incarnation, saga, reason: reason.replace('\0', "\u{fffd}"), now }).await
     }

@@ -100,7 +100,7 @@ impl NodeStore for SqliteStore {
         self.sharing
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+    async fn beat(&self, incarnation: Incarnation, _within: Duration) -> Result<u64, Fault> {
         self.ask(|answer| Request::Beat { beat: Beat { incarnation }, answer }).await
     }
 

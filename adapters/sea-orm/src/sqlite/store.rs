@@ -167,10 +167,11 @@ impl SagaStore for SqliteStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         // The reason may quote what could not be read.
         let set_aside = SetAside { incarnation, saga, reason: reason.replace('\0', "\u{fffd}"), now };
-        self.ask(|answer| Request::SetAside { set_aside, answer }).await
+        self.ask(|answer| Request::SetAside { set_aside, answer }).await?;
+        Ok(true)
     }
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use amends::ports::{Fault, SagaQuery as _, SagaStore as _};
+use amends::ports::{Fault, NodeStore as _, SagaQuery as _, SagaStore as _};
 use amends_sea_orm::{PostgresSettings, PostgresStore};
 use sea_orm::sqlx;
 
@@ -85,4 +85,39 @@ async fn processes_that_start_at_once_make_one_schema_whatever_their_role_s_isol
         assert_eq!(store.counts().await.expect("it counts").sagas, 0);
         store.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_heartbeat_on_a_connection_that_fell_silent_ends_within_its_own_time_and_the_next_one_gets_through()
+{
+    let schema = OneSchema::new();
+    schema.create().await;
+    let proxy = Proxy::start(&schema).await;
+    let store = schema.open(&schema.url_by_port(proxy.port)).await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    // Longer than a connection takes under load, and much less than any bound of other calls.
+    let within = Duration::from_secs(5);
+    assert_eq!(store.beat(ME, within).await, Ok(1));
+    proxy.silence();
+    let silent = tokio::time::timeout(4 * within, store.beat(ME, within)).await;
+    let silent = silent.expect("a beat has its own bound, below that of a statement");
+    assert!(matches!(&silent, Err(Fault::Unavailable(_))), "{silent:?}");
+    let next = store.beat(ME, within).await.expect("another connection answers");
+    assert!((2..=3).contains(&next), "the silent one may have counted: {next}");
+}
+
+#[tokio::test]
+async fn a_heartbeat_whose_row_somebody_holds_ends_within_its_own_time() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let store = schema.open(&schema.url()).await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    let mut stranger = schema.stranger().await;
+    sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+    sqlx::query("SELECT 1 FROM worker FOR UPDATE").execute(&mut stranger).await.expect("it locks");
+    let within = Duration::from_secs(3);
+    let held = tokio::time::timeout(5 * within, store.beat(ME, within)).await.expect("it has its own bound");
+    assert!(matches!(&held, Err(Fault::Unavailable(_))), "{held:?}");
+    sqlx::query("ROLLBACK").execute(&mut stranger).await.expect("it ends");
+    store.beat(ME, Duration::from_secs(20)).await.expect("it beats again");
 }

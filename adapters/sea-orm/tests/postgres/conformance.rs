@@ -1,8 +1,10 @@
 //! The PostgreSQL store behaves as every store must, also when its real connection fails.
 
-use amends_core::Incarnation;
+use amends_core::{Incarnation, SagaId};
 use amends_sea_orm::PostgresStore;
-use amends_testkit::conformance::store::{FaultyStoreFactory, SharedStoreFactory, StoreFactory};
+use amends_testkit::conformance::store::{
+    FaultyStoreFactory, HoldingStoreFactory, SharedStoreFactory, StoreFactory,
+};
 use async_trait::async_trait;
 use sea_orm::sqlx;
 use tokio::sync::OnceCell;
@@ -89,6 +91,22 @@ impl FaultyStoreFactory for ByWire {
     }
 }
 
+#[async_trait]
+impl HoldingStoreFactory for ByWire {
+    async fn hold_key(&self, _store: &PostgresStore, workflow: &str, key: &str) -> Box<dyn Send> {
+        Box::new(self.schema.begin_a_start(workflow, key).await)
+    }
+
+    async fn hold_saga(&self, _store: &PostgresStore, saga: SagaId) -> Box<dyn Send> {
+        let mut stranger = self.schema.stranger().await;
+        sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+        let lock = sqlx::query("SELECT 1 FROM saga WHERE id = $1 FOR UPDATE").bind(saga.0);
+        lock.execute(&mut stranger).await.expect("nobody else holds it");
+        Box::new(stranger)
+    }
+}
+
 amends_testkit::store_conformance!(ByWire::new());
 amends_testkit::store_conformance_of_nodes!(ByWire::new());
 amends_testkit::store_conformance_under_faults!(ByWire::new());
+amends_testkit::store_conformance_of_held_rows!(ByWire::new());

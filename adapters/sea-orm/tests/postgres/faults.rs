@@ -1,11 +1,13 @@
 //! What only a server with many clients can do to a store.
 
+use std::time::Duration;
+
 use amends::ports::{Fault, SagaQuery as _, SagaStore as _, Verdict};
-use amends_sea_orm::PostgresStore;
+use amends_sea_orm::{PostgresSettings, PostgresStore};
 use sea_orm::sqlx::{self, AssertSqlSafe};
 
 use crate::proxy::Proxy;
-use crate::rows::{ME, OTHER, T0, accept, saga, start, step};
+use crate::rows::{ME, OTHER, T0, accept, release, saga, start, step};
 use crate::server::OneSchema;
 
 #[tokio::test]
@@ -52,7 +54,9 @@ async fn a_statement_that_arrives_after_its_resubmission_writes_nothing() {
 async fn a_backend_killed_in_the_middle_of_a_batch_is_unavailable_and_leaves_no_half() {
     let schema = OneSchema::new();
     schema.create().await;
-    let store = schema.open(&schema.url()).await;
+    let settings =
+        PostgresSettings { batch_lock_timeout: Duration::from_secs(60), ..PostgresSettings::default() };
+    let store = PostgresStore::open_with(&schema.url(), settings).await.expect("it opens");
     store.join(ME, "node", T0).await.expect("it joins");
     accept(&store, ME, &(0..50).map(start).collect::<Vec<_>>()).await;
     // Somebody holds saga 30's next row, so the batch stops in its middle.
@@ -145,27 +149,71 @@ async fn one_key_started_on_three_nodes_at_once_is_one_saga() {
 }
 
 #[tokio::test]
-async fn a_start_that_waits_for_its_key_holds_no_transition_up() {
+async fn a_table_that_somebody_has_locked_is_no_commit_s_fault() {
     let schema = OneSchema::new();
     schema.create().await;
     let store = schema.open(&schema.url()).await;
     store.join(ME, "node", T0).await.expect("it joins");
     accept(&store, ME, &[start(1), start(2)]).await;
-    // As a caller does who starts a saga in a transaction of its own, and takes its time.
-    let mut caller = schema.stranger().await;
-    sqlx::query("BEGIN").execute(&mut caller).await.expect("it begins");
-    let insert = "INSERT INTO saga (id, occurred_at, started_at, version, workflow, key, digest, input_digest, \
-        phase) VALUES (gen_random_uuid(), 0, 0, 1, 'order', 'order-9', '', '', 'running')";
-    sqlx::query(insert).execute(&mut caller).await.expect("it inserts");
-
-    let batch = [step(1, 2, 0), start(9), step(2, 2, 0), start(8)];
-    let answer = store.commit(ME, &batch).await;
-    assert!(matches!(&answer, Err(Fault::Unavailable(_))), "{answer:?}");
-    for n in [1, 2] {
-        let loaded = store.read(saga(n)).await.expect("it reads").expect("the saga");
-        assert_eq!(loaded.journal.len(), 2, "saga {n} went on");
+    let mut stranger = schema.stranger().await;
+    let locks = [
+        "LOCK TABLE saga IN SHARE MODE".to_owned(),
+        "LOCK TABLE journal IN SHARE ROW EXCLUSIVE MODE".to_owned(),
+        format!("SELECT 1 FROM worker WHERE incarnation = '{}' FOR UPDATE", ME.0),
+    ];
+    for lock in locks {
+        sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+        sqlx::query(AssertSqlSafe(lock.clone())).execute(&mut stranger).await.expect("it locks");
+        let answer = store.commit(ME, &[release(1, 2, T0), start(3)]).await;
+        assert!(matches!(&answer, Err(Fault::Unavailable(_))), "{lock}: {answer:?}");
+        sqlx::query("ROLLBACK").execute(&mut stranger).await.expect("it ends");
     }
-    sqlx::query("ROLLBACK").execute(&mut caller).await.expect("it ends");
+    accept(&store, ME, &[release(1, 2, T0), start(3)]).await;
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_is_halved_until_the_culprit_stands_alone() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let settings =
+        PostgresSettings { statement_timeout: Duration::from_secs(2), ..PostgresSettings::default() };
+    let store = PostgresStore::open_with(&schema.url(), settings).await.expect("it opens");
+    store.join(ME, "node", T0).await.expect("it joins");
+    accept(&store, ME, &(0..8).map(start).collect::<Vec<_>>()).await;
+    // No lock that anybody could be asked about: one row alone takes for ever.
+    schema
+        .sql(
+            "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN IF NEW.actor = 'dawdler' THEN PERFORM pg_sleep(3600); END IF; RETURN NEW; END $$",
+        )
+        .await;
+    schema.sql("CREATE TRIGGER dawdle BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION dawdle()").await;
+    let mut batch: Vec<_> = (0..8).map(|n| step(n, 2, 0)).collect();
+    batch[5].journal.actor = "dawdler".into();
+    let verdicts = store.commit(ME, &batch).await.expect("it commits");
+    for (n, verdict) in verdicts.iter().enumerate() {
+        assert_eq!(matches!(verdict, Verdict::Later { .. }), n == 5, "{n}: {verdict:?}");
+    }
+    assert_eq!(store.counts().await.expect("it counts").journal_rows, 8 + 7);
+    schema.sql("DROP TRIGGER dawdle ON journal").await;
+    assert_eq!(store.commit(ME, &batch).await.expect("it commits"), vec![Verdict::Accepted; 8]);
+}
+
+#[tokio::test]
+async fn what_is_held_costs_its_batch_a_bounded_number_of_tries() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let store = schema.open(&schema.url()).await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    accept(&store, ME, &(0..200).map(start).collect::<Vec<_>>()).await;
+    let mut stranger = schema.stranger().await;
+    sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+    sqlx::query("SELECT 1 FROM saga FOR UPDATE").execute(&mut stranger).await.expect("it locks");
+    let batch: Vec<_> = (0..200).map(|n| release(n, 2, T0)).collect();
+    let verdicts = store.commit(ME, &batch).await.expect("it commits");
+    assert!(verdicts.iter().all(|verdict| matches!(verdict, Verdict::Later { .. })), "{verdicts:?}");
+    assert!(store.stats().splits <= 40, "{:?}", store.stats());
+    sqlx::query("ROLLBACK").execute(&mut stranger).await.expect("it ends");
     accept(&store, ME, &batch).await;
 }
 

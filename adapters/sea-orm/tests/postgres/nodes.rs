@@ -1,6 +1,7 @@
 //! Many nodes on one database, where it is more than the suite can make happen.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use amends::ports::{Fault, NodeStore as _, SagaStore as _};
 use amends_core::{Incarnation, SagaId, Timestamp};
@@ -14,6 +15,9 @@ use crate::server::OneSchema;
 
 const LATER: Timestamp = Timestamp(T0.0 + 1_000);
 
+/// For a beat that nothing holds up, however busy the machine.
+const SOON: Duration = Duration::from_secs(20);
+
 #[tokio::test]
 async fn a_dismissal_waits_for_open_batches_within_bounds() {
     let schema = OneSchema::new();
@@ -25,7 +29,7 @@ async fn a_dismissal_waits_for_open_batches_within_bounds() {
     sqlx::query("BEGIN").execute(&mut batch).await.expect("it begins");
     let fence = sqlx::query("SELECT 1 FROM worker WHERE incarnation = $1 FOR KEY SHARE").bind(ME.0);
     fence.execute(&mut batch).await.expect("it lives");
-    assert_eq!(store.beat(ME).await.expect("a heartbeat waits for no batch"), 1);
+    assert_eq!(store.beat(ME, SOON).await.expect("a heartbeat waits for no batch"), 1);
     let answer = store.dismiss(ME, 1, LATER).await;
     assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
 

@@ -68,6 +68,18 @@ impl OneSchema {
         self.options().connect().await.expect("the server lets the role in")
     }
 
+    /// A stranger's open transaction that has begun a saga under this key.
+    pub(crate) async fn begin_a_start(&self, workflow: &str, key: &str) -> PgConnection {
+        let mut stranger = self.stranger().await;
+        sqlx::query("BEGIN").execute(&mut stranger).await.expect("it begins");
+        let insert = "INSERT INTO saga (id, occurred_at, started_at, version, workflow, key, digest, input_digest, \
+            phase) VALUES (gen_random_uuid(), 0, 0, 1, $1, $2, decode(repeat('07', 32), 'hex'), \
+            decode(repeat('08', 32), 'hex'), 'running')";
+        let insert = sqlx::query(insert).bind(workflow).bind(key);
+        insert.execute(&mut stranger).await.expect("nobody else holds the key");
+        stranger
+    }
+
     /// Runs a statement as the role.
     pub(crate) async fn sql(&self, statement: &str) {
         let done = self.stranger().await.execute(AssertSqlSafe(statement.to_owned())).await;

@@ -94,7 +94,7 @@ impl NodeStore for MemoryStore {
         self.lock().sharing
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+    async fn beat(&self, incarnation: Incarnation, _within: Duration) -> Result<u64, Fault> {
         let mut tables = self.lock();
         let worker = tables.workers.get_mut(&incarnation).ok_or(Fault::Fenced)?;
         worker.beat += 1;

@@ -98,13 +98,13 @@ impl SagaStore for MemoryStore {
         saga: SagaId,
         reason: &str,
         _now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let mut tables = self.lock();
         if !tables.is_worker(incarnation) {
             return Err(Fault::Fenced);
         }
         tables.set_aside(incarnation, saga, reason);
-        Ok(())
+        Ok(true)
     }
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {

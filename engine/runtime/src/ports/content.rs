@@ -17,6 +17,35 @@ impl Commit {
         self.refusal().err()
     }
 
+    /// How much text it brings to the store, in bytes: what can be large of it, and so what bounds a batch.
+    pub fn text_bytes(&self) -> usize {
+        let Self { saga: _, start: _, journal, change: _, items, compensations, mail, outbox } = self;
+        let items = items.iter().map(|item| match item {
+            ItemChange::Put(row) => row.reason.len(),
+            ItemChange::Remove(_) => 0,
+        });
+        let compensations = compensations.iter().map(|change| match change {
+            CompensationChange::Requested { particulars, .. } => {
+                let said = [
+                    &particulars.expected,
+                    &particulars.proposed,
+                    &particulars.affected,
+                    &particulars.dry_run,
+                ];
+                said.into_iter().flatten().map(|said| said.len()).sum()
+            }
+            CompensationChange::Approved { .. } => 0,
+            CompensationChange::Ended { result, .. } => result.len(),
+        });
+        let answers = mail.iter().map(|mail| mail.answer.len());
+        let messages = outbox.iter().map(|row| row.subject.len() + row.headers.len() + row.body.len());
+        journal.events.len()
+            + items.sum::<usize>()
+            + compensations.sum::<usize>()
+            + answers.sum::<usize>()
+            + messages.sum::<usize>()
+    }
+
     fn refusal(&self) -> Result<(), String> {
         let journal = &self.journal;
         if journal.seq == 0 || i64::try_from(journal.seq).is_err() {

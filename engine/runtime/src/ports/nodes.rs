@@ -45,11 +45,13 @@ pub trait NodeStore: Send + Sync + 'static {
     /// Whether the store belongs to one process.
     fn sharing(&self) -> Sharing;
 
-    /// Moves this incarnation's counter, and answers where it stands now.
+    /// Moves this incarnation's counter, and answers where it stands now: at the latest `within` this time,
+    /// however silent the connection is, because a beat that is waited for longer costs the lease.
     ///
     /// # Errors
-    /// [`Fault::Fenced`] without `worker` row: it was dismissed, or never joined.
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault>;
+    /// [`Fault::Fenced`] without `worker` row: it was dismissed, or never joined. [`Fault::Unavailable`] without an
+    /// answer in time: it may have moved.
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault>;
 
     /// Every incarnation with a `worker` row, this one too, in order of their ids.
     async fn peers(&self) -> Result<Vec<Peer>, Fault>;

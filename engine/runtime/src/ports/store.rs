@@ -57,6 +57,12 @@ pub enum Verdict {
         /// The store's own words.
         reason: String,
     },
+    /// Somebody else holds what this commit needs (its key, its saga's row), or it alone took too long: nothing of
+    /// it was written, and the others of its batch did not wait for it. Submit the same rows again, later.
+    Later {
+        /// The store's own words.
+        reason: String,
+    },
 }
 
 /// A store call that failed as a whole.
@@ -112,6 +118,9 @@ pub struct Loaded {
 /// * `commit`: for each saga the journal row, its start, change, items, compensations, consumed mail and
 ///   messages are written together or not at all; a refused commit of a batch leaves no trace and does not touch the others;
 ///   a batch of an incarnation without `worker` row writes nothing ([`Fault::Fenced`]).
+/// * Whoever holds one saga or one key holds up no other one: a commit that cannot be written for that reason
+///   comes back as [`Verdict::Later`], a claim leaves such sagas out, `set_aside` says so. Where the store knows no
+///   lock but the one on everything, a call ends as [`Fault::Unavailable`] instead.
 /// * Resubmitting a batch after [`Fault::Unavailable`] is safe at any moment, also while the first one is
 ///   still under way.
 /// * No method may be raced against a timer by its caller: implementations own their own deadlines.
@@ -121,6 +130,12 @@ pub trait SagaStore: Send + Sync + 'static {
     /// dead and releases their sagas (due now), as well as those whose wake-up time was set by a clock that ran
     /// ahead of `now` by more than [`CLOCK_TOLERANCE`]. Where nodes share it, it touches nobody else.
     async fn join(&self, incarnation: Incarnation, node: &str, now: Timestamp) -> Result<(), Fault>;
+
+    /// How many batches are worth submitting at the same time. Each saga is bound to one writer, so that no two
+    /// of them ever meet at a saga of this node. One, unless the store says otherwise.
+    fn writers(&self) -> usize {
+        1
+    }
 
     /// Writes a batch: at most one commit per saga; one verdict per commit, in order.
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault>;
@@ -134,14 +149,14 @@ pub trait SagaStore: Send + Sync + 'static {
 
     /// Sets a saga aside that this incarnation cannot read: no owner, not due, visible with its reason. One
     /// that another incarnation owns is left alone; an incarnation without `worker` row sets nothing aside
-    /// ([`Fault::Fenced`]).
+    /// ([`Fault::Fenced`]). False if somebody else holds the saga just now: nothing was written, ask again later.
     async fn set_aside(
         &self,
         incarnation: Incarnation,
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault>;
+    ) -> Result<bool, Fault>;
 
     /// The last act of an incarnation: its `worker` row goes, and its remaining sagas are released (due now).
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault>;

@@ -3,7 +3,7 @@
 //! A round takes what has arrived, decides each saga that is concerned once, and hands all its transitions to
 //! the committer together. Decisions are made in memory; the outside hears of them only after acceptance.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::active::{Active, Draft, Input, Sent, Starter};
 use super::admission::{Admission, Health};
+use super::committer::Writers;
 use super::input::{LookedUp, News, Recovered, Request, StartRequest, Watched, Watcher};
 use super::invoke::{Wires, panic_text};
 use super::mail::Posters;
@@ -54,7 +55,7 @@ pub(super) struct Inlets {
 
 /// Where the worker's own parts are reached.
 pub(super) struct Outlets {
-    pub(super) commits: UnboundedSender<Vec<Commit>>,
+    pub(super) commits: Writers,
     pub(super) errands: UnboundedSender<Errand>,
     pub(super) outbox: Outbox,
 }
@@ -79,12 +80,22 @@ pub(super) struct Sagas {
 /// How the worker stands as a whole.
 #[derive(Default)]
 pub(super) struct Mode {
-    pub(super) store_unreachable: bool,
+    /// The parts of the committer that do not reach the store.
+    unreachable: BTreeSet<usize>,
     pub(super) draining: Option<Draining>,
     /// Commits with the store.
     pub(super) committing: usize,
+    /// Of these, so many are held up by somebody else.
+    postponed: usize,
     /// Calls under way.
     pub(super) flying: usize,
+}
+
+impl Mode {
+    /// Is there nothing with the store that will soon be answered?
+    fn is_held_up(&self) -> bool {
+        !self.unreachable.is_empty() || self.committing <= self.postponed
+    }
 }
 
 /// The worker ends in an orderly way.
@@ -161,7 +172,7 @@ impl Driver {
     /// Memory is bounded: starts wait with their callers.
     fn takes_starts(&self) -> bool {
         self.mode.draining.is_none()
-            && !self.mode.store_unreachable
+            && self.mode.unreachable.is_empty()
             && self.sagas.active.len() < self.limits.max_active
     }
 
@@ -199,17 +210,17 @@ impl Driver {
         }
         if !self.sagas.round.is_empty() {
             self.mode.committing += self.sagas.round.len();
-            let _ = self.outlets.commits.send(std::mem::take(&mut self.sagas.round));
+            self.outlets.commits.send(std::mem::take(&mut self.sagas.round));
         }
         None
     }
 
-    /// Is nothing left that is worth waiting for? A store that does not answer is not waited for.
+    /// Is nothing left that is worth waiting for? Neither a store that does not answer is waited for, nor whoever
+    /// holds up commits.
     fn drained(&self) -> bool {
         let Some(Draining { until, .. }) = &self.mode.draining else { return false };
         let late = self.now() >= *until;
-        (self.mode.flying == 0 || late)
-            && (self.mode.committing == 0 || (late && self.mode.store_unreachable))
+        (self.mode.flying == 0 || late) && (self.mode.committing == 0 || (late && self.mode.is_held_up()))
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -261,7 +272,9 @@ impl Driver {
                     self.verdict(saga, verdict);
                 }
             }
-            News::StoreReachable(reachable) => self.mode.store_unreachable = !reachable,
+            News::StoreReachable { writer, reachable: true } => drop(self.mode.unreachable.remove(&writer)),
+            News::StoreReachable { writer, reachable: false } => drop(self.mode.unreachable.insert(writer)),
+            News::Postponed(postponed) => self.mode.postponed = postponed,
             News::Dismissed(fault) => {
                 tracing::error!(%fault, "the store dismissed this engine; it stops");
                 return Some(StopReason::Dismissed(fault));

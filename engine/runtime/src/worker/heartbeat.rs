@@ -1,7 +1,7 @@
 //! The heartbeat: a task that does nothing else, so that nothing else can hold it up.
 //!
-//! It moves this incarnation's counter ten times per lease. What can fail: *the store does not answer*: it is
-//! asked again soon, and after half a lease this node [stops acting](super::lease) until it answers. *This
+//! It moves this incarnation's counter ten times per lease. What can fail: *the store does not answer*, or not
+//! within a fifth of a lease, as on a connection that fell silent: it is asked again soon, and after half a lease this node [stops acting](super::lease) until it answers. *This
 //! node was frozen*: the first thing it does is this. *The counter is gone*: another node dismissed this one;
 //! the engine stops, and says so to everybody.
 
@@ -17,6 +17,10 @@ use crate::ports::{Clock, Fault, NodeStore};
 
 /// Heartbeats per lease, while all is well.
 const BEATS_PER_LEASE: u32 = 10;
+
+/// A heartbeat that has no answer after this part of a lease counts as failed. So one that is lost on its way
+/// leaves time for another one within half a lease.
+const BEAT_WITHIN: u32 = 5;
 
 /// How often nodes beat, and look whether the others do.
 pub(super) fn interval(lease: Duration) -> Duration {
@@ -34,7 +38,7 @@ pub(super) async fn run(
     let mut failing = false;
     while !news.is_closed() {
         let sent_at = clock.elapsed();
-        let wait = match store.beat(incarnation).await {
+        let wait = match store.beat(incarnation, length / BEAT_WITHIN).await {
             Ok(_) => {
                 lease.renew(sent_at);
                 failing = false;

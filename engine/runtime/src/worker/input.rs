@@ -110,8 +110,10 @@ pub(super) enum News {
     Unsent { saga: SagaId, action: ActionId, attempt: u32 },
     /// The store answered a batch.
     Committed(Vec<(SagaId, Verdict)>),
-    /// The store became unreachable, or reachable again.
-    StoreReachable(bool),
+    /// The store became unreachable for a part of the committer, or reachable again.
+    StoreReachable { writer: usize, reachable: bool },
+    /// So many commits are held up by somebody else.
+    Postponed(usize),
     /// The message of an attempt was acknowledged.
     Acknowledged { saga: SagaId, message: Uuid },
     /// The store will not have this incarnation any more.

@@ -90,8 +90,18 @@ impl Membership {
         let asked_at = self.clock.elapsed();
         let peers = self.store.peers().await?;
         let silent = self.observer.silent(&peers, asked_at, self.clock.elapsed());
+        let mut unanswered = Ok(());
         for peer in silent {
-            if self.store.dismiss(peer.incarnation, peer.beat, self.clock.now()).await? {
+            let dismissed = match self.store.dismiss(peer.incarnation, peer.beat, self.clock.now()).await {
+                Ok(dismissed) => dismissed,
+                // Whoever holds the row of one dead node must not keep all others alive.
+                Err(Fault::Unavailable(reason)) => {
+                    unanswered = Err(Fault::Unavailable(reason));
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            };
+            if dismissed {
                 tracing::warn!(
                     incarnation = %peer.incarnation,
                     node = peer.node,
@@ -105,7 +115,7 @@ impl Membership {
             self.release().await?;
             self.orphans_at = self.clock.now() + self.length;
         }
-        Ok(())
+        unanswered
     }
 
     async fn release(&self) -> Result<(), Fault> {

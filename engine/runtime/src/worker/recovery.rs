@@ -62,28 +62,27 @@ impl Recovery {
         while let Some(errand) = errands.recv().await {
             let report = match self.errand(errand).await {
                 Ok(report) => report,
-                Err(fault) => News::Dismissed(fault),
+                Err(fault) => Some(News::Dismissed(fault)),
             };
-            if self.news.send(report).is_err() {
+            if let Some(report) = report
+                && self.news.send(report).is_err()
+            {
                 return;
             }
         }
     }
 
-    async fn errand(&self, errand: Errand) -> Result<News, Fault> {
+    async fn errand(&self, errand: Errand) -> Result<Option<News>, Fault> {
         match errand {
-            Errand::Claim { limit } => self.claim(limit).await,
-            Errand::ReadMail(saga) => Ok(News::Mail(self.unread(Some(saga)).await?)),
-            Errand::LookUp { saga, mail } => {
-                let found = self.look_up(saga, mail).await?;
-                Ok(found.unwrap_or_else(|reason| News::SetAside { saga, reason }))
-            }
-            Errand::SetAside { saga, reason } => {
-                self.set_aside(saga, &reason).await?;
-                Ok(News::SetAside { saga, reason })
-            }
-            Errand::Sweep { after } => self.sweep(after).await,
-            Errand::Reclaim(sagas) => self.reclaim(&sagas).await,
+            Errand::Claim { limit } => self.claim(limit).await.map(Some),
+            Errand::ReadMail(saga) => Ok(Some(News::Mail(self.unread(Some(saga)).await?))),
+            Errand::LookUp { saga, mail } => match self.look_at(saga, mail).await? {
+                Ok(found) => Ok(Some(News::LookedUp { saga, found })),
+                Err(reason) => self.set_aside(saga, reason).await,
+            },
+            Errand::SetAside { saga, reason } => self.set_aside(saga, reason).await,
+            Errand::Sweep { after } => self.sweep(after).await.map(Some),
+            Errand::Reclaim(sagas) => self.reclaim(&sagas).await.map(Some),
         }
     }
 
@@ -157,9 +156,19 @@ impl Recovery {
         }
     }
 
-    async fn set_aside(&self, saga: SagaId, reason: &str) -> Result<(), Fault> {
+    /// Sets a saga aside, which is news. One that somebody else holds just now is no news: it stays ours and out of
+    /// memory, so the next sweep finds it, and it comes to the same end.
+    async fn set_aside(&self, saga: SagaId, reason: String) -> Result<Option<News>, Fault> {
         let now = self.clock.now();
-        self.insist(|| self.store.set_aside(self.incarnation, saga, reason, now)).await
+        if self.insist(|| self.store.set_aside(self.incarnation, saga, &reason, now)).await? {
+            return Ok(Some(News::SetAside { saga, reason }));
+        }
+        tracing::warn!(
+            %saga,
+            reason = %visible(&reason),
+            "the saga is to be set aside, and somebody else holds its row; it is tried again within minutes"
+        );
+        Ok(None)
     }
 
     async fn claim(&self, limit: u32) -> Result<News, Fault> {
@@ -196,8 +205,9 @@ impl Recovery {
                 Ok(recovered) => sagas.push(recovered),
                 Err(reason) => {
                     tracing::error!(%saga, reason = %visible(&reason), "the saga cannot be read and is set aside");
-                    self.set_aside(saga, &reason).await?;
-                    let _ = self.news.send(News::SetAside { saga, reason });
+                    if let Some(news) = self.set_aside(saga, reason).await? {
+                        let _ = self.news.send(news);
+                    }
                 }
             }
         }
@@ -211,17 +221,6 @@ impl Recovery {
             limit,
             definitions: self.references.clone(),
             only,
-        }
-    }
-
-    /// The inner error is the reason why the saga was set aside.
-    async fn look_up(&self, saga: SagaId, mail: bool) -> Result<Result<News, String>, Fault> {
-        match self.look_at(saga, mail).await? {
-            Ok(found) => Ok(Ok(News::LookedUp { saga, found })),
-            Err(reason) => {
-                self.set_aside(saga, &reason).await?;
-                Ok(Err(reason))
-            }
         }
     }
 

@@ -94,6 +94,7 @@ impl Driver {
                 tracing::error!(%saga, reason = %visible(&reason), "the store refuses the content of this start");
                 self.refuse_start(saga, &reason);
             }
+            Verdict::Later { reason } => unreachable!("the committer keeps what comes later: {reason}"),
             Verdict::Unstorable { reason } => {
                 self.set_aside(saga, &format!("the store refuses its next transition: {reason}"));
             }

@@ -1,7 +1,8 @@
 //! A store whose commits a test can hold up, lose, or answer otherwise: the outside of the engine, not a part
 //! of it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +33,14 @@ pub(crate) struct GatedStore {
     pub(crate) refuse: Arc<Mutex<Option<u64>>>,
     /// So many removals of published messages never return, and change nothing.
     pub(crate) kept: Arc<AtomicU32>,
+    /// Starts under these keys are answered `Later` and not written.
+    pub(crate) held_keys: Arc<Mutex<BTreeSet<String>>>,
+    /// Transitions with this sequence are answered `Later` and not written.
+    pub(crate) held_seq: Arc<Mutex<Option<u64>>>,
+    /// How many batches it takes at the same time.
+    pub(crate) writers: Arc<AtomicUsize>,
+    /// Every batch that came, with its sagas and their sequences.
+    pub(crate) batches: Arc<Mutex<Vec<Vec<(SagaId, u64)>>>>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
 }
@@ -46,6 +55,10 @@ impl GatedStore {
             occupy: Arc::default(),
             refuse: Arc::default(),
             kept: Arc::default(),
+            held_keys: Arc::default(),
+            held_seq: Arc::default(),
+            writers: Arc::new(AtomicUsize::new(1)),
+            batches: Arc::default(),
             broken_key: Arc::default(),
         })
     }
@@ -53,6 +66,12 @@ impl GatedStore {
     /// From now on batches wait, until permits are added.
     pub(crate) fn close(&self) {
         self.gate.forget_permits(Semaphore::MAX_PERMITS);
+    }
+
+    fn holds(&self, commit: &Commit) -> bool {
+        let key = commit.start.as_ref().map(|start| &*start.key);
+        key.is_some_and(|key| self.held_keys.lock().unwrap().contains(key))
+            || *self.held_seq.lock().unwrap() == Some(commit.journal.seq)
     }
 
     pub(crate) fn open(&self) {
@@ -74,7 +93,13 @@ impl SagaStore for GatedStore {
         self.inner.join(incarnation, node, now).await
     }
 
+    fn writers(&self) -> usize {
+        self.writers.load(Ordering::SeqCst)
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        let named = batch.iter().map(|commit| (commit.saga, commit.journal.seq)).collect();
+        self.batches.lock().unwrap().push(named);
         self.gate.acquire().await.expect("the gate is never taken away").forget();
         if take_one(&self.unreachable) {
             return Err(Fault::Unavailable("the test says so".to_owned()));
@@ -82,7 +107,9 @@ impl SagaStore for GatedStore {
         let mut verdicts = Vec::new();
         for commit in batch {
             let seq = commit.journal.seq;
-            if take_if(&self.occupy, seq) {
+            if self.holds(commit) {
+                verdicts.push(Verdict::Later { reason: "the test says so".to_owned() });
+            } else if take_if(&self.occupy, seq) {
                 verdicts.push(Verdict::Occupied { by: TransitionId(Default::default()) });
             } else if take_if(&self.refuse, seq) {
                 verdicts.push(Verdict::Unstorable { reason: "the test says so".to_owned() });
@@ -117,7 +144,7 @@ impl SagaStore for GatedStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.inner.set_aside(incarnation, saga, reason, now).await
     }
 
@@ -139,8 +166,8 @@ impl NodeStore for GatedStore {
         self.inner.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
-        self.inner.beat(incarnation).await
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        self.inner.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

@@ -8,6 +8,7 @@ mod admission;
 mod branches;
 mod calls;
 mod commands;
+mod committing;
 mod controls;
 mod expected;
 mod happy;

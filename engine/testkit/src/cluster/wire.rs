@@ -82,6 +82,10 @@ impl SagaStore for Wire {
         self.send("join").await?.join(incarnation, node, now).await
     }
 
+    fn writers(&self) -> usize {
+        self.store.writers()
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         self.send("commit").await?.commit(incarnation, batch).await
     }
@@ -106,7 +110,7 @@ impl SagaStore for Wire {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.send("set_aside").await?.set_aside(incarnation, saga, reason, now).await
     }
 
@@ -132,8 +136,8 @@ impl NodeStore for Wire {
         self.store.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
-        self.send("beat").await?.beat(incarnation).await
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        self.send("beat").await?.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

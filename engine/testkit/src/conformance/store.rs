@@ -33,6 +33,7 @@ pub mod control;
 pub mod desk;
 pub mod faults;
 pub mod fencing;
+pub mod held;
 pub mod intake;
 pub mod lanes;
 pub mod leases;
@@ -88,6 +89,17 @@ pub trait FaultyStoreFactory: StoreFactory {
 
     /// Removes an incarnation's `worker` row behind the store's back, as another node that takes over does.
     async fn take_over(&self, store: &Self::Store, incarnation: amends_core::Incarnation);
+}
+
+/// Holds single rows of a store whose locks are as fine as that. As [`FaultyStoreFactory`], where the database is.
+#[async_trait]
+pub trait HoldingStoreFactory: FaultyStoreFactory {
+    /// Somebody else's open transaction has begun a saga under this key, until the guard is dropped: then it is
+    /// rolled back, perhaps a moment later.
+    async fn hold_key(&self, store: &Self::Store, workflow: &str, key: &str) -> Box<dyn Send>;
+
+    /// Somebody else's open transaction holds the row of this saga, as a purge or a person at a SQL prompt does.
+    async fn hold_saga(&self, store: &Self::Store, saga: amends_core::SagaId) -> Box<dyn Send>;
 }
 
 /// Runs one behaviour against one store, on a runtime of its own.
@@ -303,6 +315,23 @@ macro_rules! store_conformance_under_faults {
                 an_occupied_database_is_unavailable_within_bounds,
                 a_reader_does_not_wait_for_who_occupies,
                 a_takeover_behind_the_stores_back_fences,
+            }
+        }
+    };
+}
+
+/// One `#[test]` for each behaviour of a store of which somebody holds single rows. The argument is an expression that
+/// makes a [`HoldingStoreFactory`](crate::conformance::store::HoldingStoreFactory).
+#[macro_export]
+macro_rules! store_conformance_of_held_rows {
+    ($factory:expr) => {
+        $crate::store_behaviours! { $factory;
+            held::{
+                a_start_whose_key_is_held_by_an_open_transaction_holds_up_nobody_else,
+                a_transition_whose_saga_is_held_comes_later_alone,
+                of_many_commits_those_that_are_held_come_later,
+                of_those_who_waited_for_a_key_one_gets_it,
+                a_held_saga_is_neither_claimed_nor_set_aside,
             }
         }
     };

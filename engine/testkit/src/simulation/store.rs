@@ -24,6 +24,9 @@ use super::trouble::Trouble;
 /// Of all commits, so many meet a kind of fault at a rate of 1.
 const COMMITS_STRUCK: f64 = 0.04;
 
+/// The same for batches of which somebody holds a commit up.
+const COMMITS_HELD: f64 = 0.2;
+
 /// The same for the death of the process, which costs much more.
 const COMMITS_DEADLY: f64 = 0.01;
 
@@ -77,12 +80,16 @@ struct Ghost {
 
 struct State {
     chance: Rng,
+    /// Decides who is held up, and nothing else: so the other faults of a seed stay what they are.
+    chance_held: Rng,
     rates: BTreeMap<Trouble, f64>,
     /// No chance strikes.
     calm: bool,
     outage: bool,
     read_only: bool,
     occupied: u32,
+    held_keys: BTreeSet<String>,
+    held_sagas: BTreeSet<SagaId>,
     answers_lost: u32,
     poison: Option<String>,
     dead: BTreeSet<Incarnation>,
@@ -106,11 +113,14 @@ impl FaultyStore {
     pub fn new(inner: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let state = State {
             chance: Rng::with_seed(0),
+            chance_held: Rng::with_seed(0),
             rates: BTreeMap::new(),
             calm: true,
             outage: false,
             read_only: false,
             occupied: 0,
+            held_keys: BTreeSet::new(),
+            held_sagas: BTreeSet::new(),
             answers_lost: 0,
             poison: None,
             dead: BTreeSet::new(),
@@ -128,6 +138,7 @@ impl FaultyStore {
         {
             let mut state = store.state();
             state.chance = setup.chance("store", 0);
+            state.chance_held = setup.chance("held", 0);
             state.calm = false;
             let rates = Trouble::ALL.iter().filter_map(|trouble| Some((*trouble, setup.rate(*trouble)?)));
             state.rates = rates.collect();
@@ -167,6 +178,18 @@ impl FaultyStore {
     pub fn occupy(&self) -> Occupied {
         self.state().occupied += 1;
         Occupied(self.state.clone())
+    }
+
+    /// Somebody's open transaction holds this key, until the guard is dropped.
+    pub fn hold_key(&self, key: &str) -> Holds {
+        self.state().held_keys.insert(key.to_owned());
+        Holds { state: self.state.clone(), key: Some(key.to_owned()), saga: None }
+    }
+
+    /// Somebody's open transaction holds the row of this saga, until the guard is dropped.
+    pub fn hold_saga(&self, saga: SagaId) -> Holds {
+        self.state().held_sagas.insert(saga);
+        Holds { state: self.state.clone(), key: None, saga: Some(saga) }
     }
 
     /// The next `count` writes take effect, and their answers are lost.
@@ -261,21 +284,20 @@ impl FaultyStore {
         pending().await
     }
 
-    /// The batch arrives at the store behind, which may refuse the content of some of it.
+    /// The batch arrives at the store behind, which may refuse the content of some of it, and for which somebody may
+    /// hold what others need.
     async fn write(&self, by: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
-        let poison = self.state().poison.clone();
-        let poisoned =
-            |commit: &Commit| poison.as_deref().is_some_and(|actor| *commit.journal.actor == *actor);
-        let sound: Vec<Commit> = batch.iter().filter(|commit| !poisoned(commit)).cloned().collect();
+        let refused: Vec<Option<Verdict>> = {
+            let mut state = self.state();
+            let unlucky = state.held_by_chance(batch.len());
+            let refusal = |(n, commit)| state.refusal(commit, unlucky == Some(n));
+            batch.iter().enumerate().map(refusal).collect()
+        };
+        let sound = batch.iter().zip(&refused).filter(|(_, refused)| refused.is_none());
+        let sound: Vec<Commit> = sound.map(|(commit, _)| commit.clone()).collect();
         let mut verdicts = self.inner.commit(by, &sound).await?.into_iter();
-        let mut all = Vec::with_capacity(batch.len());
-        for commit in batch {
-            let verdict = match poisoned(commit) {
-                true => Some(Verdict::Unstorable { reason: "poison".to_owned() }),
-                false => verdicts.next(),
-            };
-            all.extend(verdict);
-        }
+        let all: Vec<Verdict> =
+            refused.into_iter().filter_map(|refused| refused.or_else(|| verdicts.next())).collect();
         self.note(by, batch, &all).await?;
         Ok(all)
     }
@@ -326,6 +348,27 @@ impl State {
         *self.struck.entry(trouble).or_default() += 1;
     }
 
+    /// Which of so many commits of a batch somebody holds up, if chance wants it.
+    fn held_by_chance(&mut self, commits: usize) -> Option<usize> {
+        let rate = self.rates.get(&Trouble::Held).copied().filter(|_| !self.calm && commits > 0)?;
+        if self.chance_held.f64() >= rate * COMMITS_HELD {
+            return None;
+        }
+        self.strike(Trouble::Held);
+        Some(self.chance_held.usize(..commits))
+    }
+
+    /// Why a commit is not written, if so.
+    fn refusal(&self, commit: &Commit, unlucky: bool) -> Option<Verdict> {
+        if self.poison.as_deref().is_some_and(|actor| *commit.journal.actor == *actor) {
+            return Some(Verdict::Unstorable { reason: "poison".to_owned() });
+        }
+        let key_held = commit.start.as_ref().is_some_and(|start| self.held_keys.contains(&*start.key));
+        let saga_held = commit.change.is_some() && self.held_sagas.contains(&commit.saga);
+        let held = unlucky || key_held || saga_held;
+        held.then(|| Verdict::Later { reason: "somebody holds it".to_owned() })
+    }
+
     fn stall(&mut self) -> Option<Duration> {
         self.strikes(Trouble::StoreStall, CALLS_STALLED).then(|| span(&mut self.chance, 20, 8_000))
     }
@@ -350,5 +393,24 @@ pub struct Occupied(Arc<Mutex<State>>);
 impl Drop for Occupied {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).occupied -= 1;
+    }
+}
+
+/// While it lives, somebody's open transaction holds a key or a saga.
+pub struct Holds {
+    state: Arc<Mutex<State>>,
+    key: Option<String>,
+    saga: Option<SagaId>,
+}
+
+impl Drop for Holds {
+    fn drop(&mut self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = &self.key {
+            state.held_keys.remove(key);
+        }
+        if let Some(saga) = &self.saga {
+            state.held_sagas.remove(saga);
+        }
     }
 }

@@ -106,6 +106,8 @@ troubles! {
     Race = "race",
     /// People hold the starts of a workflow, pause it, limit a dependency, or drain a node, and let it go on later.
     Controls = "controls",
+    /// Somebody's open transaction holds what one commit of a batch needs.
+    Held = "held",
 }
 
 impl fmt::Display for Trouble {

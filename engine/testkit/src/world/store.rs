@@ -134,6 +134,10 @@ impl SagaStore for WatchedStore {
         self.inner.join(incarnation, node, now).await
     }
 
+    fn writers(&self) -> usize {
+        self.inner.writers()
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         self.alive().await;
         let crash = {
@@ -171,12 +175,12 @@ impl SagaStore for WatchedStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.alive().await;
-        self.inner.set_aside(incarnation, saga, reason, now).await?;
+        let done = self.inner.set_aside(incarnation, saga, reason, now).await?;
         self.seen().moved.insert(saga);
         self.watch.changed.notify_waiters();
-        Ok(())
+        Ok(done)
     }
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
@@ -203,9 +207,9 @@ impl NodeStore for WatchedStore {
         self.inner.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
         self.alive().await;
-        self.inner.beat(incarnation).await
+        self.inner.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

@@ -51,6 +51,10 @@ impl SagaStore for Troubled {
         self.inner.join(incarnation, node, now).await
     }
 
+    fn writers(&self) -> usize {
+        self.inner.writers()
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         self.clock.sleep_until(self.clock.now() + self.commits_take).await;
         self.inner.commit(incarnation, batch).await
@@ -72,7 +76,7 @@ impl SagaStore for Troubled {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.inner.set_aside(incarnation, saga, reason, now).await
     }
 
@@ -94,8 +98,8 @@ impl NodeStore for Troubled {
         self.inner.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
-        self.inner.beat(incarnation).await
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        self.inner.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

@@ -93,6 +93,10 @@ impl SagaStore for BrokenStore {
         self.inner.join(incarnation, node, now).await
     }
 
+    fn writers(&self) -> usize {
+        self.inner.writers()
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         let batch: Vec<Commit> = batch.iter().cloned().map(|commit| self.change(commit)).collect();
         let verdicts = match self.inner.commit(incarnation, &batch).await {
@@ -133,7 +137,7 @@ impl SagaStore for BrokenStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.inner.set_aside(incarnation, saga, reason, now).await
     }
 
@@ -155,8 +159,8 @@ impl NodeStore for BrokenStore {
         self.inner.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
-        match self.inner.beat(incarnation).await {
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        match self.inner.beat(incarnation, within).await {
             Err(Fault::Fenced) if self.broken == Broken::NoFence => Ok(0),
             beat => beat,
         }

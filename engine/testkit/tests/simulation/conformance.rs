@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use amends::memory::MemoryStore;
 use amends::ports::{NodeStore as _, Peer, SystemClock};
-use amends_core::{Incarnation, Timestamp};
-use amends_testkit::conformance::store::{FaultyStoreFactory, SharedStoreFactory, StoreFactory};
+use amends_core::{Incarnation, SagaId, Timestamp};
+use amends_testkit::conformance::store::{
+    FaultyStoreFactory, HoldingStoreFactory, SharedStoreFactory, StoreFactory,
+};
 use amends_testkit::simulation::FaultyStore;
 use async_trait::async_trait;
 
@@ -61,6 +63,18 @@ impl FaultyStoreFactory for Double {
     }
 }
 
+#[async_trait]
+impl HoldingStoreFactory for Double {
+    async fn hold_key(&self, store: &FaultyStore, _workflow: &str, key: &str) -> Box<dyn Send> {
+        Box::new(store.hold_key(key))
+    }
+
+    async fn hold_saga(&self, store: &FaultyStore, saga: SagaId) -> Box<dyn Send> {
+        Box::new(store.hold_saga(saga))
+    }
+}
+
 amends_testkit::store_conformance!(Double);
 amends_testkit::store_conformance_of_nodes!(Double);
 amends_testkit::store_conformance_under_faults!(Double);
+amends_testkit::store_conformance_of_held_rows!(Double);

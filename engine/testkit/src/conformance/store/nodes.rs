@@ -17,6 +17,9 @@ use super::rows::{
 
 const LATER: Timestamp = Timestamp(T0.0 + 1_000);
 
+/// For a beat that nothing holds up, however busy the machine.
+const SOON: Duration = Duration::from_secs(20);
+
 fn assert_fenced<T: std::fmt::Debug>(answer: Result<T, Fault>) {
     assert!(matches!(answer, Err(Fault::Fenced)), "{answer:?}");
 }
@@ -73,8 +76,8 @@ pub async fn joining_leaves_the_others_alone(factory: impl SharedStoreFactory) {
 pub async fn a_beat_moves_my_counter_and_no_other(factory: impl SharedStoreFactory) {
     let store = two_nodes(&factory).await;
     let before = beats(&store).await;
-    let first = store.beat(ME).await.expect("it beats");
-    let second = store.beat(ME).await.expect("it beats");
+    let first = store.beat(ME, SOON).await.expect("it beats");
+    let second = store.beat(ME, SOON).await.expect("it beats");
     assert!(before[0].1 < first && first < second, "{before:?}, {first}, {second}");
     store.join(ME, "node", LATER).await.expect("joining again moves nothing back");
     assert_eq!(beats(&store).await, [(ME, second), before[1]]);
@@ -82,7 +85,7 @@ pub async fn a_beat_moves_my_counter_and_no_other(factory: impl SharedStoreFacto
 
 pub async fn who_never_joined_cannot_beat(factory: impl SharedStoreFactory) {
     let store = factory.open_shared().await;
-    assert_fenced(store.beat(ME).await);
+    assert_fenced(store.beat(ME, SOON).await);
     assert_eq!(beats(&store).await, []);
 }
 
@@ -95,7 +98,7 @@ pub async fn a_dismissed_incarnation_does_nothing_any_more(factory: impl SharedS
 
     assert_fenced(store.commit(ME, &[step_with_everything(1, 2, 0), start(3)]).await);
     assert_fenced(store.claim(&claim(10)).await);
-    assert_fenced(store.beat(ME).await);
+    assert_fenced(store.beat(ME, SOON).await);
     assert_fenced(store.set_aside(ME, saga(1), "unreadable", LATER).await);
     assert_fenced(store.join(ME, "node", LATER).await);
     assert_eq!(everything(&store).await, before);
@@ -107,7 +110,7 @@ pub async fn a_counter_that_moved_saves_its_node(factory: impl SharedStoreFactor
     let store = two_nodes(&factory).await;
     accept(&store, &[start(1)]).await;
     let seen = beats(&store).await[0].1;
-    let moved = store.beat(ME).await.expect("it beats");
+    let moved = store.beat(ME, SOON).await.expect("it beats");
     assert!(!store.dismiss(ME, seen, LATER).await.expect("it looks"));
     assert!(!store.dismiss(Incarnation(Uuid::from_u128(9)), 0, LATER).await.expect("nobody is nobody"));
     accept(&store, &[step(1, 2)]).await;
@@ -230,7 +233,7 @@ pub async fn leaving_hands_over_what_is_mine_and_nothing_else(factory: impl Shar
     let (left, stays) = (read(&store, 1).await.row, read(&store, 2).await.row);
     assert_eq!((left.owner, left.wake_at), (None, Some(LATER)));
     assert_eq!((stays.owner, stays.wake_at), (Some(OTHER), None));
-    assert_fenced(store.beat(ME).await);
+    assert_fenced(store.beat(ME, SOON).await);
 }
 
 pub async fn what_another_node_owns_cannot_be_set_aside(factory: impl SharedStoreFactory) {

@@ -23,6 +23,10 @@ impl SagaStore for FaultyStore {
         self.answer(())
     }
 
+    fn writers(&self) -> usize {
+        self.inner.writers()
+    }
+
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         self.arrive(Some(incarnation), true).await?;
         let fate = self.state().fate();
@@ -54,6 +58,9 @@ impl SagaStore for FaultyStore {
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
         self.arrive(Some(claim.incarnation), true).await?;
+        if claim.only.is_some_and(|saga| self.state().held_sagas.contains(&saga)) {
+            return self.answer(Vec::new());
+        }
         let taken = self.inner.claim(claim).await?;
         if !taken.is_empty() && self.state().strikes(Trouble::LostClaim, CLAIMS_STRUCK) {
             return Err(lost());
@@ -72,10 +79,13 @@ impl SagaStore for FaultyStore {
         saga: SagaId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.arrive(Some(incarnation), true).await?;
-        self.inner.set_aside(incarnation, saga, reason, now).await?;
-        self.answer(())
+        if self.state().held_sagas.contains(&saga) {
+            return self.answer(false);
+        }
+        let done = self.inner.set_aside(incarnation, saga, reason, now).await?;
+        self.answer(done)
     }
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
@@ -107,9 +117,9 @@ impl NodeStore for FaultyStore {
         self.inner.sharing()
     }
 
-    async fn beat(&self, incarnation: Incarnation) -> Result<u64, Fault> {
+    async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
         self.arrive(Some(incarnation), true).await?;
-        self.inner.beat(incarnation).await
+        self.inner.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {
