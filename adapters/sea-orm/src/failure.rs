@@ -6,7 +6,7 @@ mod sqlite;
 use amends::ports::Fault;
 use sea_orm::sqlx;
 use sea_orm::sqlx::postgres::PgDatabaseError;
-use sea_orm::{DbErr, RuntimeErr};
+use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr};
 
 /// Why a transaction did not commit.
 #[derive(Debug)]
@@ -88,6 +88,9 @@ fn sqlx_fault(error: &sqlx::Error) -> Fault {
     }
 }
 
+/// Why a call ends that got no connection.
+pub(crate) const NO_CONNECTION: &str = "no connection was free, or could be made, in time";
+
 /// As [`sqlx_fault`], for what SeaORM says.
 pub(crate) fn fault(error: DbErr) -> Fault {
     match error {
@@ -95,6 +98,7 @@ pub(crate) fn fault(error: DbErr) -> Fault {
             RuntimeErr::SqlxError(error) => sqlx_fault(&error),
             RuntimeErr::Internal(text) => Fault::Unavailable(text),
         },
+        DbErr::ConnectionAcquire(ConnAcquireErr::Timeout) => Fault::Unavailable(NO_CONNECTION.to_owned()),
         DbErr::Type(_) | DbErr::Json(_) => Fault::Corrupt(error.to_string()),
         other => Fault::Unavailable(other.to_string()),
     }

@@ -11,6 +11,7 @@ mod failure;
 mod postgres;
 mod prepared;
 mod query;
+mod reader;
 mod split;
 mod sqlite;
 mod stats;
@@ -18,5 +19,5 @@ mod unit;
 
 // The public interface is:
 pub use postgres::{PostgresSettings, PostgresStore};
-pub use query::SqlReader;
+pub use reader::SqlReader;
 pub use sqlite::{Faults, SqliteSettings, SqliteStore};

@@ -5,7 +5,7 @@
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `held`: what it waits for; `owners`: joining, leaving, claiming;
 //!   `nodes`: dismissing, releasing; `pulse`: beating; `mail`: posting; `outbox`: messages to publish;
-//!   `controls`: what people set for everybody; `intake`: messages that became no saga.
+//!   `controls`: what people set for everybody; `intake`: messages that became no saga; `hints`: LISTEN and NOTIFY.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
@@ -14,6 +14,7 @@
 mod batch;
 mod controls;
 mod held;
+mod hints;
 mod intake;
 mod mail;
 mod nodes;

@@ -29,19 +29,19 @@ use crate::failure::fault;
 /// shrinking.
 pub(crate) const SAGAS_PER_READ: usize = 64;
 
-/// Reads a store without writing to it: no lock, no effect on those who write.
+/// Reads a database without writing to it: no lock, no effect on those who write.
 #[derive(Clone)]
-pub struct SqlReader {
+pub(crate) struct Queries {
     db: DatabaseConnection,
 }
 
-impl fmt::Debug for SqlReader {
+impl fmt::Debug for Queries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqlReader").finish_non_exhaustive()
+        f.debug_struct("Queries").finish_non_exhaustive()
     }
 }
 
-impl SqlReader {
+impl Queries {
     pub(crate) fn new(db: DatabaseConnection) -> Self {
         Self { db }
     }
@@ -149,7 +149,7 @@ async fn load_some(db: DatabaseConnection, ids: Vec<Uuid>) -> Result<Vec<Loaded>
 }
 
 #[async_trait]
-impl SagaQuery for SqlReader {
+impl SagaQuery for Queries {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
         let found = saga::Entity::find()
             .filter(saga::Column::Workflow.eq(workflow))
@@ -213,7 +213,7 @@ impl SagaQuery for SqlReader {
 }
 
 #[async_trait]
-impl DeskQuery for SqlReader {
+impl DeskQuery for Queries {
     async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
         self.page_of_entries(filter).await
     }

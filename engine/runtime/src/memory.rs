@@ -1,6 +1,7 @@
 //! Honest in-memory reference implementations that pass the same conformance suites as the real ones.
 
 mod control;
+mod hints;
 mod intake;
 mod lists;
 mod mail;

@@ -4,6 +4,7 @@ mod clock;
 mod content;
 mod control;
 mod forward;
+mod hints;
 mod ids;
 mod intake;
 mod labels;
@@ -25,6 +26,7 @@ pub use control::{
     CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
 };
 pub use forward::{Access, Forward};
+pub use hints::Hints;
 pub use ids::{Ids, RandomIds};
 pub use intake::{
     Closing, Disposition, Filed, INTAKE_NAME_BYTES_MAX, INTAKE_OPEN_MAX, INTAKE_PAGE_MAX,

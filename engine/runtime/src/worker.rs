@@ -137,6 +137,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let (news, news_inlet) = mpsc::unbounded_channel();
     let (errands, errands_inlet) = mpsc::unbounded_channel();
     let shared = nodes.sharing() == Sharing::Shared;
+    let hints = if shared { nodes.hints(incarnation) } else { None };
     let lease = Arc::new(if shared {
         Lease::of(clock.clone(), limits.lease, joined)
     } else {
@@ -209,6 +210,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             starts: starts_inlet,
             controls: board.subscribe(),
             alarm: driver::Alarm::default(),
+            hints,
         },
         outlets: driver::Outlets { commits, errands, outbox: publishing.clone() },
         audience,
@@ -221,6 +223,8 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
             watchers: HashMap::new(),
             posters: mail::Posters::default(),
             claim_at: Some(clock.now()),
+            look_again: false,
+            hinted_from: clock.now(),
             controls: orders,
         },
         mode: driver::Mode::default(),

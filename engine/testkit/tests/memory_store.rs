@@ -29,6 +29,7 @@ impl SharedStoreFactory for InMemory {
 
 amends_testkit::store_conformance!(InMemory);
 amends_testkit::store_conformance_of_nodes!(InMemory);
+amends_testkit::store_conformance_of_hints!(InMemory);
 
 /// The whole suite once more: a store that nodes share is a store.
 mod shared {

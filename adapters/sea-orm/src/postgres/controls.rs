@@ -80,10 +80,10 @@ impl ControlStore for PostgresStore {
     }
 
     async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
-        self.reader.read(|reader| async move { reader.ordered(operation_id).await }).await
+        self.reader.within_bounds(|reader| async move { reader.ordered(operation_id).await }).await
     }
 
     async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
-        self.reader.read(|reader| async move { reader.controls().await }).await
+        self.reader.within_bounds(|reader| async move { reader.controls().await }).await
     }
 }

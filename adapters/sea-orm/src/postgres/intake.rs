@@ -134,11 +134,11 @@ impl IntakeStore for PostgresStore {
     }
 
     async fn list_intake(&self, filter: &IntakeFilter) -> Result<Vec<IntakeRow>, Fault> {
-        self.reader.read(|reader| async move { reader.list_intake(filter).await }).await
+        self.reader.within_bounds(|reader| async move { reader.list_intake(filter).await }).await
     }
 
     async fn read_intake(&self, id: Uuid) -> Result<Option<IntakeRow>, Fault> {
-        self.reader.read(|reader| async move { reader.read_intake(id).await }).await
+        self.reader.within_bounds(|reader| async move { reader.read_intake(id).await }).await
     }
 
     async fn close_intake(&self, id: Uuid, closing: &IntakeClosing) -> Result<Closing, Fault> {

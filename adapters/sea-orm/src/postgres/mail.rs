@@ -3,11 +3,13 @@
 use amends::ports::{Fault, Mail, Posted, SagaMail, StoredMail, WriteStats};
 use amends_core::{Incarnation, SagaId};
 use async_trait::async_trait;
-use sea_orm::sqlx;
 use sea_orm::sqlx::postgres::PgConnection;
+use sea_orm::sqlx::{self, Row as _};
 use sea_orm::{FromQueryResult as _, QueryResult};
+use uuid::Uuid;
 
 use super::PostgresStore;
+use super::hints::Owner;
 use super::runner::detached;
 use super::sql;
 use crate::entity::mail;
@@ -17,7 +19,7 @@ use crate::unit::Unit;
 /// How many times a mail is posted when what it met is gone by the time one looks.
 const POSTS_MAX: u32 = 5;
 
-/// Posts one mail, or finds why not.
+/// Posts one mail, or finds why not. With the owner of its saga, who is to be told.
 struct Post {
     mail: Mail,
     open_max: u32,
@@ -25,9 +27,9 @@ struct Post {
 
 #[async_trait]
 impl Unit<PgConnection> for Post {
-    type Done = Posted;
+    type Done = (Posted, Option<Owner>);
 
-    async fn run(&self, connection: &mut PgConnection) -> Result<Posted, Failure> {
+    async fn run(&self, connection: &mut PgConnection) -> Result<Self::Done, Failure> {
         let Mail { id, saga, kind, key, actor, posted_at, body } = &self.mail;
         for _ in 0..POSTS_MAX {
             let post = sqlx::query(sql::POST)
@@ -39,11 +41,12 @@ impl Unit<PgConnection> for Post {
                 .bind(&**actor)
                 .bind(&**body)
                 .bind(i64::from(self.open_max));
-            if post.fetch_optional(&mut *connection).await?.is_some() {
-                return Ok(Posted::Accepted);
+            if let Some(row) = post.fetch_optional(&mut *connection).await? {
+                let owner: Option<Uuid> = row.try_get(0)?;
+                return Ok((Posted::Accepted, Some(owner.map(Incarnation))));
             }
             if let Some(why_not) = self.why_not(connection).await? {
-                return Ok(why_not);
+                return Ok((why_not, None));
             }
         }
         Err(Failure::Busy("what this mail met was gone each time one looked".to_owned()))
@@ -84,11 +87,14 @@ impl SagaMail for PostgresStore {
             match runner.run(&post).await {
                 Ok(posted) => Ok(posted),
                 // Content that the database refuses is refused to the poster.
-                Err(Failure::Content(reason)) => Ok(Posted::Unstorable { reason }),
+                Err(Failure::Content(reason)) => Ok((Posted::Unstorable { reason }, None)),
                 Err(failure) => Err(failure.into_fault()),
             }
         });
-        let posted = posted.await?;
+        let (posted, told) = posted.await?;
+        if let Some(owner) = told {
+            self.hinting.give(owner);
+        }
         let mail = u64::from(posted == Posted::Accepted);
         self.counters.add(&WriteStats { mail, ..WriteStats::default() });
         Ok(posted)
@@ -100,14 +106,14 @@ impl SagaMail for PostgresStore {
         only: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<Mail>, Fault> {
-        self.reader.read(|reader| async move { reader.unread(incarnation, only, limit).await }).await
+        self.reader.within_bounds(|reader| async move { reader.unread(incarnation, only, limit).await }).await
     }
 
     async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {
-        self.reader.read(|reader| async move { reader.mail(saga, key).await }).await
+        self.reader.within_bounds(|reader| async move { reader.mail(saga, key).await }).await
     }
 
     async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
-        self.reader.read(|reader| async move { reader.mail_of(saga, limit).await }).await
+        self.reader.within_bounds(|reader| async move { reader.mail_of(saga, limit).await }).await
     }
 }

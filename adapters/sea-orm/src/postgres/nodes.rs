@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use amends::ports::{Fault, NodeStore, Peer, Sharing};
+use amends::ports::{Fault, Hints, NodeStore, Peer, Sharing};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::sqlx;
@@ -135,8 +135,12 @@ impl NodeStore for PostgresStore {
         detached(async move { pulse.beat(incarnation, within).await }).await
     }
 
+    fn hints(&self, incarnation: Incarnation) -> Option<Hints> {
+        Some(self.hinting.take(incarnation))
+    }
+
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {
-        self.reader.read(|reader| async move { reader.peers().await }).await
+        self.reader.within_bounds(|reader| async move { reader.peers().await }).await
     }
 
     async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
@@ -146,11 +150,19 @@ impl NodeStore for PostgresStore {
     }
 
     async fn release_orphans(&self, now: Timestamp, limit: u32) -> Result<u32, Fault> {
-        self.watch(ReleaseOrphans { now, limit }).await
+        let released = self.watch(ReleaseOrphans { now, limit }).await?;
+        if released > 0 {
+            self.hinting.give(None);
+        }
+        Ok(released)
     }
 
     async fn mend_clock(&self, now: Timestamp, tolerance: Duration, limit: u32) -> Result<u32, Fault> {
-        self.watch(MendClock { now, latest: now + tolerance, limit }).await
+        let mended = self.watch(MendClock { now, latest: now + tolerance, limit }).await?;
+        if mended > 0 {
+            self.hinting.give(None);
+        }
+        Ok(mended)
     }
 
     async fn mine(
@@ -159,6 +171,6 @@ impl NodeStore for PostgresStore {
         after: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<SagaId>, Fault> {
-        self.reader.read(|reader| async move { reader.mine(incarnation, after, limit).await }).await
+        self.reader.within_bounds(|reader| async move { reader.mine(incarnation, after, limit).await }).await
     }
 }

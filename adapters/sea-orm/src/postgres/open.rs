@@ -11,6 +11,7 @@ use sea_orm::{
     ConnectionTrait as _, DatabaseConnection, DbErr, SqlxPostgresConnector, TransactionTrait as _,
 };
 
+use super::runner::BEYOND_STATEMENT_TIMEOUT;
 use crate::failure::fault;
 
 /// How the database is used. The defaults are right for almost everybody.
@@ -19,8 +20,8 @@ pub struct PostgresSettings {
     /// Batches under way at once: each saga is bound to one of so many writers. One more connection than that writes
     /// batches, for those that somebody holds up. Default 2; more gain little.
     pub writers: u32,
-    /// Connections for what else writes: mail, claims. Default 4. Two more belong to watching the other nodes, and
-    /// one each to the heartbeat and to hints.
+    /// Connections for what else writes: mail, claims. Default 4. Two more belong to watching the other nodes, one to the
+    /// heartbeat, and two to hints.
     pub side_writers: u32,
     /// Connections that read. Default 4.
     pub readers: u32,
@@ -35,6 +36,9 @@ pub struct PostgresSettings {
     /// How long the server works on one statement before it cancels it. A server that does not even cancel is
     /// given up 5 s later, with its connection. Default 30 s.
     pub statement_timeout: Duration,
+    /// How long bringing the schema up to date may take altogether when a store is opened, waiting for another process
+    /// included. A server that does not even cancel is given up 5 s later. Default 10 min.
+    pub schema_timeout: Duration,
     /// How long a call waits for a connection, its own or a new one, before it ends as unavailable.
     /// Default 10 s.
     pub connection_wait: Duration,
@@ -50,6 +54,7 @@ impl Default for PostgresSettings {
             batch_lock_timeout: Duration::from_millis(100),
             busy_retries: 2,
             statement_timeout: Duration::from_secs(30),
+            schema_timeout: Duration::from_secs(600),
             connection_wait: Duration::from_secs(10),
         }
     }
@@ -98,7 +103,11 @@ impl Address {
         let options = self.options.clone().application_name("amends schema");
         // Whatever the server's default is: who waited for the lock must see what its holder has done.
         let isolation = ("default_transaction_isolation", "read committed".to_owned());
-        let options = options.options([isolation, ("lock_timeout", millis(SCHEMA_WAIT))]);
+        let options = options.options([
+            isolation,
+            ("lock_timeout", millis(SCHEMA_WAIT.min(settings.schema_timeout))),
+            ("statement_timeout", millis(settings.schema_timeout)),
+        ]);
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(settings.connection_wait);
         let pool = pool.connect_with(options).await.map_err(|error| self.cannot_open(sqlx_fault(error)))?;
         let db = SqlxPostgresConnector::from_sqlx_postgres_pool(pool.clone());
@@ -110,7 +119,13 @@ impl Address {
             Migrator::up(&transaction, None).await?;
             transaction.commit().await
         });
-        let done = done.await.map_err(|error| Fault::Unavailable(format!("it ended early: {error}")))?;
+        // One that is given up goes on by itself, and ends with its connection.
+        let within = settings.schema_timeout + BEYOND_STATEMENT_TIMEOUT;
+        let Ok(done) = tokio::time::timeout(within, done).await else {
+            let reason = format!("bringing the schema up to date: no answer within {within:?}");
+            return Err(self.cannot_open(Fault::Unavailable(reason)));
+        };
+        let done = done.map_err(|error| Fault::Unavailable(format!("it ended early: {error}")))?;
         pool.close().await;
         done.map_err(|error: DbErr| self.cannot_open(fault(error)))
     }
@@ -153,6 +168,20 @@ impl Address {
             ("enable_seqscan", "off".to_owned()),
         ]);
         options.connect().await.map_err(|error| self.cannot_open(sqlx_fault(error)))
+    }
+
+    /// A connection that listens for hints, made when it is needed.
+    pub(super) fn listener(&self) -> PgPool {
+        let options = self.options.clone().application_name("amends listener");
+        PgPoolOptions::new().max_connections(1).connect_lazy_with(options)
+    }
+
+    /// A connection that sends hints, made when it is needed.
+    pub(super) fn notifier(&self, settings: &PostgresSettings) -> PgPool {
+        let options = self.options.clone().application_name("amends notifier");
+        let options = options.options([("statement_timeout", millis(settings.statement_timeout))]);
+        let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(settings.connection_wait);
+        pool.connect_lazy_with(options)
     }
 
     /// Connections that cannot write, and whose transactions see one moment.

@@ -143,7 +143,7 @@ impl OutboxStore for PostgresStore {
         limit: u32,
     ) -> Result<Vec<OutboxMessage>, Fault> {
         self.reader
-            .read(|reader| async move { reader.unpublished(incarnation, kind, now, limit).await })
+            .within_bounds(|reader| async move { reader.unpublished(incarnation, kind, now, limit).await })
             .await
     }
 
@@ -171,6 +171,6 @@ impl OutboxStore for PostgresStore {
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
-        self.reader.read(|reader| async move { reader.outbox(limit).await }).await
+        self.reader.within_bounds(|reader| async move { reader.outbox(limit).await }).await
     }
 }

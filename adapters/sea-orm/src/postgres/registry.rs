@@ -62,10 +62,10 @@ impl NodeRegistry for PostgresStore {
     }
 
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
-        self.reader.read(|reader| async move { reader.live_nodes().await }).await
+        self.reader.within_bounds(|reader| async move { reader.live_nodes().await }).await
     }
 
     async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
-        self.reader.read(|reader| async move { reader.open_sagas().await }).await
+        self.reader.within_bounds(|reader| async move { reader.open_sagas().await }).await
     }
 }

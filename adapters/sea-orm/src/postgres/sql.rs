@@ -426,6 +426,13 @@ pub(super) const SET_ASIDE: &str = "WITH me AS MATERIALIZED \
     SELECT (SELECT count(*) FROM me), NOT EXISTS (SELECT 1 FROM free) AND \
       EXISTS (SELECT 1 FROM saga WHERE id = $2 AND (owner IS NULL OR owner = $1))";
 
+/// The channel on which the nodes that share a schema give each other hints.
+pub(super) const HINTS_CHANNEL: &str = "SELECT 'amends_' || md5(current_schema()::text)";
+
+/// Gives hints: each of `$1` is the owner of a saga, or empty for everybody.
+pub(super) const HINT: &str =
+    "SELECT pg_notify('amends_' || md5(current_schema()::text), hint) FROM unnest($1::text[]) AS hint";
+
 /// How long the connection's statements may take from now on, in milliseconds: `$1` waiting for somebody's lock,
 /// `$2` altogether.
 pub(super) const SET_PATIENCE: &str =
@@ -440,11 +447,12 @@ pub(super) const LOCK_TABLES: &str = "DO 'BEGIN LOCK TABLE saga, journal IN ROW 
 /// Posts a mail unless its saga has `$8` unread ones. The lock keeps the saga from being purged meanwhile; posters
 /// do not wait for each other, so as many more may come as post at one instant.
 pub(super) const POST: &str = "WITH s AS MATERIALIZED \
-      (SELECT id FROM saga WHERE id = $2 AND phase <> 'purged' FOR KEY SHARE) \
-    INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) \
-    SELECT $1, s.id, $3, $4, $5, $6, $7 FROM s \
-    WHERE (SELECT count(*) FROM mail m WHERE m.saga_id = $2 AND m.consumed_seq IS NULL) < $8 \
-    ON CONFLICT DO NOTHING RETURNING id";
+      (SELECT id, owner FROM saga WHERE id = $2 AND phase <> 'purged' FOR KEY SHARE), \
+    posted AS (INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) \
+      SELECT $1, s.id, $3, $4, $5, $6, $7 FROM s \
+      WHERE (SELECT count(*) FROM mail m WHERE m.saga_id = $2 AND m.consumed_seq IS NULL) < $8 \
+      ON CONFLICT DO NOTHING RETURNING id) \
+    SELECT s.owner FROM s, posted";
 
 pub(super) const PHASE: &str = "SELECT phase FROM saga WHERE id = $1";
 

@@ -14,6 +14,7 @@ use sea_orm::sqlx::postgres::PgConnection;
 use super::PostgresSettings;
 use super::batch::Writer;
 use super::held::Patiences;
+use super::hints::Hinting;
 use super::nodes::ReleaseOf;
 use super::open::Address;
 use super::owners::{Join, Leave, SetAside};
@@ -22,7 +23,8 @@ use super::readers::Readers;
 use super::runner::{Runner, detached};
 use crate::failure::Failure;
 use crate::prepared::Verdicts;
-use crate::query::{SAGAS_PER_READ, SqlReader};
+use crate::query::SAGAS_PER_READ;
+use crate::reader::SqlReader;
 use crate::split;
 use crate::stats::Counters;
 use crate::unit::Unit;
@@ -58,6 +60,7 @@ pub struct PostgresStore {
     /// What nodes tell each other goes by connections of its own.
     pub(super) watch: Runner,
     pub(super) pulse: Pulse,
+    pub(super) hinting: Hinting,
     pub(super) counters: Arc<Counters>,
 }
 
@@ -93,9 +96,20 @@ impl PostgresStore {
         let pool = address.writers(WATCHERS, settings.lock_timeout, &settings).await?;
         let watch = Runner::new(pool, &settings);
         let pulse = Pulse::new(address.clone());
+        let hinting = Hinting::new(address.clone(), &settings);
         let reader = Readers::connect(address, &settings).await?;
         let (patiences, writers) = (Patiences::of(&settings), writers as usize);
-        Ok(Self { reader, batches, patiences, writers, runner, watch, pulse, counters: Arc::default() })
+        Ok(Self {
+            reader,
+            batches,
+            patiences,
+            writers,
+            runner,
+            watch,
+            pulse,
+            hinting,
+            counters: Arc::default(),
+        })
     }
 
     /// Connects to a database that has the schema, to read only.
@@ -103,12 +117,20 @@ impl PostgresStore {
     /// # Errors
     /// [`Fault::Unavailable`] if it cannot be reached.
     pub async fn open_read_only(url: &str) -> Result<SqlReader, Fault> {
-        let address = Address::parse(url)?;
-        Ok(SqlReader::new(address.readers(&PostgresSettings::default()).await?))
+        Self::open_read_only_with(url, PostgresSettings::default()).await
+    }
+
+    /// As [`open_read_only`](Self::open_read_only), with other settings. Each read ends within their bounds.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only).
+    pub async fn open_read_only_with(url: &str, settings: PostgresSettings) -> Result<SqlReader, Fault> {
+        Ok(SqlReader::new(Readers::connect(Address::parse(url)?, &settings).await?))
     }
 
     /// Finishes what is under way and closes the connections. Every other handle is then unavailable.
     pub async fn close(self) {
+        self.hinting.close();
         self.batches.close().await;
         self.runner.close().await;
         self.watch.close().await;
@@ -151,13 +173,18 @@ impl SagaStore for PostgresStore {
     }
 
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+        let due = batch.iter().any(Commit::leaves_its_saga_due);
         let (verdicts, batch) = Verdicts::begin(batch);
         let Self { batches, patiences, counters, .. } = self.clone();
         let found = detached(async move {
             let mut writer = Writer::new(&batches, &counters, &patiences);
             split::write(&mut writer, &counters, incarnation, &batch).await
         });
-        Ok(verdicts.end(found.await?))
+        let found = found.await?;
+        if due {
+            self.hinting.give(None);
+        }
+        Ok(verdicts.end(found))
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
@@ -169,7 +196,7 @@ impl SagaStore for PostgresStore {
     async fn load(&self, sagas: &[SagaId]) -> Result<Vec<Loaded>, Fault> {
         let mut all = Vec::with_capacity(sagas.len());
         for some in sagas.chunks(SAGAS_PER_READ) {
-            all.extend(self.reader.read(|reader| async move { reader.load(some).await }).await?);
+            all.extend(self.reader.within_bounds(|reader| async move { reader.load(some).await }).await?);
         }
         Ok(all)
     }
@@ -187,7 +214,18 @@ impl SagaStore for PostgresStore {
 
     async fn leave(&self, incarnation: Incarnation, now: Timestamp) -> Result<(), Fault> {
         self.transact(Leave { incarnation, now }).await?;
-        while self.run(ReleaseOf { incarnation, now, limit: RELEASED_AT_ONCE }).await? > 0 {}
+        let mut released = 0;
+        loop {
+            let some = self.run(ReleaseOf { incarnation, now, limit: RELEASED_AT_ONCE }).await?;
+            released += some;
+            if some == 0 {
+                break;
+            }
+        }
+        if released > 0 {
+            // At once: this process may end as soon as it has left. What is not heard is found by looking.
+            self.hinting.give_now(None).await;
+        }
         Ok(())
     }
 }
@@ -195,37 +233,37 @@ impl SagaStore for PostgresStore {
 #[async_trait]
 impl SagaQuery for PostgresStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
-        self.reader.read(|reader| async move { reader.find(workflow, key).await }).await
+        self.reader.find(workflow, key).await
     }
 
     async fn read(&self, saga: SagaId) -> Result<Option<Loaded>, Fault> {
-        self.reader.read(|reader| async move { reader.read(saga).await }).await
+        self.reader.read(saga).await
     }
 
     async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
-        self.reader.read(|reader| async move { reader.list(filter).await }).await
+        self.reader.list(filter).await
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
-        self.reader.read(|reader| async move { reader.desk(limit).await }).await
+        self.reader.desk(limit).await
     }
 
     async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {
-        self.reader.read(|reader| async move { reader.compensations(saga).await }).await
+        self.reader.compensations(saga).await
     }
 
     async fn counts(&self) -> Result<StoreCounts, Fault> {
-        self.reader.read(|reader| async move { reader.counts().await }).await
+        self.reader.counts().await
     }
 }
 
 #[async_trait]
 impl DeskQuery for PostgresStore {
     async fn desk_page(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {
-        self.reader.read(|reader| async move { reader.desk_page(filter).await }).await
+        self.reader.desk_page(filter).await
     }
 
     async fn desk_groups(&self, filter: &DeskFilter) -> Result<Vec<DeskGroup>, Fault> {
-        self.reader.read(|reader| async move { reader.desk_groups(filter).await }).await
+        self.reader.desk_groups(filter).await
     }
 }

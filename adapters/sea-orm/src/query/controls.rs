@@ -3,10 +3,10 @@
 use amends::ports::{CONTROLS_MAX, ControlRow, Fault, StoredOrder};
 use sea_orm::{EntityTrait, QueryOrder, QuerySelect};
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 use crate::entity::{control, control_order};
 
-impl SqlReader {
+impl Queries {
     pub(crate) async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
         let found = control_order::Entity::find_by_id(operation_id).one(&self.db).await.map_err(fault)?;
         Ok(found.map(StoredOrder::from))

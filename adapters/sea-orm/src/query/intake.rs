@@ -4,10 +4,10 @@ use amends::ports::{Fault, INTAKE_PAGE_MAX, IntakeFilter, IntakeRow};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 use crate::entity::intake;
 
-impl SqlReader {
+impl Queries {
     pub(crate) async fn list_intake(&self, filter: &IntakeFilter) -> Result<Vec<IntakeRow>, Fault> {
         let mut page = intake::Entity::find();
         if let Some(source) = &filter.source {

@@ -13,10 +13,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 use crate::entity::{saga, work_item};
 
-impl SqlReader {
+impl Queries {
     pub(crate) async fn list_sagas(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
         let limit = Ord::min(filter.limit, PAGE_MAX);
         let page = sagas(filter).order_by_asc(saga::Column::Id).limit(u64::from(limit));

@@ -5,10 +5,10 @@ use amends_core::{Incarnation, SagaId};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 use crate::entity::{saga, worker};
 
-impl SqlReader {
+impl Queries {
     pub(crate) async fn peers(&self) -> Result<Vec<Peer>, Fault> {
         let rows = worker::Entity::find().order_by_asc(worker::Column::Incarnation).all(&self.db).await;
         rows.map_err(fault)?.into_iter().map(Peer::try_from).collect()

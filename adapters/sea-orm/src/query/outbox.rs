@@ -9,7 +9,7 @@ use sea_orm::{
     QueryOrder, QuerySelect, Statement,
 };
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 use crate::entity::{outbox, worker};
 
 /// Of the events of a saga only the first, and nothing that was refused and is not due again.
@@ -41,7 +41,7 @@ fn unpublished(backend: DbBackend) -> String {
     }
 }
 
-impl SqlReader {
+impl Queries {
     /// Messages of one kind in the lanes of `incarnation`. That it is dismissed meanwhile does no harm: nobody may
     /// act on an answer without looking at its lease.
     pub(crate) async fn unpublished(

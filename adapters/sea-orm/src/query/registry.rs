@@ -7,7 +7,7 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
 use uuid::Uuid;
 
-use super::{SqlReader, fault};
+use super::{Queries, fault};
 
 /// The nodes that have a `worker` row.
 pub(crate) const LIVE_NODES: &str = "SELECT n.incarnation, n.node, n.started_at, n.build, n.host, \
@@ -63,7 +63,7 @@ pub(crate) fn with_other_lease(
     nodes.into_iter().filter(other).collect()
 }
 
-impl SqlReader {
+impl Queries {
     pub(crate) async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         let statement = Statement::from_string(self.db.get_database_backend(), LIVE_NODES);
         let rows = self.db.query_all_raw(statement).await.map_err(fault)?;

@@ -21,7 +21,8 @@ use super::writer::{Answer, Asked, Request, Writer};
 use super::{Faults, SqliteSettings, open};
 use crate::failure::Failure;
 use crate::prepared::Verdicts;
-use crate::query::SqlReader;
+use crate::query::Queries;
+use crate::reader::SqlReader;
 use crate::stats::Counters;
 use crate::unit::Unit;
 
@@ -38,7 +39,7 @@ const REQUESTS_WAITING: usize = 256;
 #[derive(Clone)]
 pub struct SqliteStore {
     pub(super) sharing: Sharing,
-    pub(super) reader: SqlReader,
+    pub(super) reader: Queries,
     writer: mpsc::Sender<Request>,
     counters: Arc<Counters>,
     faults: Faults,
@@ -69,7 +70,7 @@ impl SqliteStore {
         let path = open::path_of(database.as_ref())?;
         let lock = LockFile::take(&path)?;
         let db = open::writer(&path, &settings).await?;
-        let reader = SqlReader::new(open::readers(&path, &settings).await?);
+        let reader = Queries::new(open::readers(&path, &settings).await?);
         let (faults, counters) = (Faults::default(), Arc::new(Counters::default()));
         let writer = Writer {
             db,
@@ -95,7 +96,7 @@ impl SqliteStore {
         if !path.exists() {
             return Err(Fault::Unavailable(format!("{} does not exist", path.display())));
         }
-        Ok(SqlReader::new(open::readers(&path, &SqliteSettings::default()).await?))
+        Ok(SqlReader::new(Queries::new(open::readers(&path, &SqliteSettings::default()).await?)))
     }
 
     /// Finishes what was asked, closes the file and gives up its lock. Every other handle is then unavailable.

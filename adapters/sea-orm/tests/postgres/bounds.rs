@@ -13,18 +13,22 @@ use crate::server::OneSchema;
 /// Longer than any call may take, with the settings below.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
+fn impatient() -> PostgresSettings {
+    PostgresSettings {
+        readers: 1,
+        statement_timeout: Duration::from_secs(3),
+        connection_wait: Duration::from_secs(3),
+        ..PostgresSettings::default()
+    }
+}
+
 #[tokio::test]
 async fn a_read_whose_answer_never_comes_ends_and_the_next_one_is_answered() {
     let schema = OneSchema::new();
     schema.create().await;
     let proxy = Proxy::start(&schema).await;
-    let settings = PostgresSettings {
-        readers: 1,
-        statement_timeout: Duration::from_secs(3),
-        connection_wait: Duration::from_secs(3),
-        ..PostgresSettings::default()
-    };
-    let store = PostgresStore::open_with(&schema.url_by_port(proxy.port), settings).await.expect("it opens");
+    let url = schema.url_by_port(proxy.port);
+    let store = PostgresStore::open_with(&url, impatient()).await.expect("it opens");
     store.join(ME, "node", T0).await.expect("it joins");
     accept(&store, ME, &[start(1)]).await;
     let mut stranger = schema.stranger().await;
@@ -120,4 +124,46 @@ async fn a_heartbeat_whose_row_somebody_holds_ends_within_its_own_time() {
     assert!(matches!(&held, Err(Fault::Unavailable(_))), "{held:?}");
     sqlx::query("ROLLBACK").execute(&mut stranger).await.expect("it ends");
     store.beat(ME, Duration::from_secs(20)).await.expect("it beats again");
+}
+
+#[tokio::test]
+async fn a_reader_of_its_own_whose_answer_never_comes_ends_and_the_next_one_is_answered() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    let store = schema.open(&schema.url()).await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    accept(&store, ME, &[start(1)]).await;
+    let proxy = Proxy::start(&schema).await;
+    let url = schema.url_by_port(proxy.port);
+    let reader = PostgresStore::open_read_only_with(&url, impatient()).await.expect("it opens");
+    assert!(reader.read(saga(1)).await.expect("it reads").is_some());
+    proxy.silence();
+    let answer = tokio::time::timeout(FOR_EVER, reader.read(saga(1))).await.expect("no call hangs");
+    assert!(matches!(&answer, Err(Fault::Unavailable(_))), "{answer:?}");
+    // What is silent is noticed once; the next reads go by connections of their own.
+    let again = async { while reader.read(saga(1)).await.is_err() {} };
+    tokio::time::timeout(FOR_EVER, again).await.expect("another connection answers");
+}
+
+#[tokio::test]
+async fn opening_a_store_ends_when_the_server_falls_silent_over_the_schema() {
+    let schema = OneSchema::new();
+    schema.create().await;
+    schema.open(&schema.url()).await.close().await;
+    let proxy = Proxy::start(&schema).await;
+    let mut stranger = schema.stranger().await;
+    // Whoever brings the schema up to date holds this.
+    sqlx::query("SELECT pg_advisory_lock($1)")
+        .bind(0x616d_656e_6473_i64)
+        .execute(&mut stranger)
+        .await
+        .expect("it locks");
+    let settings = PostgresSettings { schema_timeout: Duration::from_secs(2), ..impatient() };
+    let url = schema.url_by_port(proxy.port);
+    let opening = tokio::spawn(async move { PostgresStore::open_with(&url, settings).await });
+    schema.wait_until_blocked("amends schema").await;
+    proxy.silence();
+    let opened = tokio::time::timeout(FOR_EVER, opening).await.expect("no call hangs").expect("no panic");
+    let Err(Fault::Unavailable(reason)) = opened else { panic!("it opened") };
+    assert!(reason.contains("schema"), "{reason}");
 }

@@ -108,5 +108,6 @@ impl HoldingStoreFactory for ByWire {
 
 amends_testkit::store_conformance!(ByWire::new());
 amends_testkit::store_conformance_of_nodes!(ByWire::new());
+amends_testkit::store_conformance_of_hints!(ByWire::new());
 amends_testkit::store_conformance_under_faults!(ByWire::new());
 amends_testkit::store_conformance_of_held_rows!(ByWire::new());

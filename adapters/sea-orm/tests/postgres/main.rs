@@ -3,6 +3,7 @@
 mod bounds;
 mod conformance;
 mod faults;
+mod hints;
 #[path = "../views/kept.rs"]
 mod kept;
 mod lists;

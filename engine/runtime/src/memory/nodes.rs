@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use super::tables::Tables;
-use crate::ports::{Fault, NodeProfile, NodeRow, NodeStore, Peer, Sharing};
+use crate::ports::{Fault, Hints, NodeProfile, NodeRow, NodeStore, Peer, Sharing};
 
 /// A row of `worker`.
 #[derive(Debug)]
@@ -99,6 +99,12 @@ impl NodeStore for MemoryStore {
         let worker = tables.workers.get_mut(&incarnation).ok_or(Fault::Fenced)?;
         worker.beat += 1;
         Ok(worker.beat)
+    }
+
+    fn hints(&self, incarnation: Incarnation) -> Option<Hints> {
+        let hints = self.lock().listeners.add(incarnation);
+        hints.give();
+        Some(hints)
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {

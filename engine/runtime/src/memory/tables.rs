@@ -9,6 +9,7 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use uuid::Uuid;
 
 use super::control::Controls;
+use super::hints::Listeners;
 use super::intake::Intake;
 use super::mail::Mailbox;
 use super::nodes::Worker;
@@ -42,6 +43,7 @@ pub(super) struct Tables {
     items: BTreeMap<(SagaId, String), WorkItemRow>,
     compensations: BTreeMap<Uuid, (SagaId, CompensationRow)>,
     mailbox: Mailbox,
+    pub(super) listeners: Listeners,
     pub(super) outbox: Outbox,
     pub(super) controls: Controls,
     pub(super) intake: Intake,
@@ -76,6 +78,9 @@ impl Tables {
         row.wake_at = wake.map(|wake| wake.at);
         if let Some(wake) = wake {
             self.due.insert((wake.at, saga), wake.set_at);
+            if wake.at <= wake.set_at {
+                self.listeners.hint(None);
+            }
         }
     }
 
@@ -258,7 +263,10 @@ impl Tables {
             return Posted::NoSuchSaga;
         }
         let posted = self.mailbox.post(mail, open_max);
-        self.stats.mail += u64::from(posted == Posted::Accepted);
+        if posted == Posted::Accepted {
+            self.stats.mail += 1;
+            self.listeners.hint(self.sagas.get(&mail.saga).and_then(|row| row.owner));
+        }
         posted
     }
 

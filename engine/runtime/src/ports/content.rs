@@ -17,6 +17,12 @@ impl Commit {
         self.refusal().err()
     }
 
+    /// Does it give its saga up so that anybody may take it at once?
+    pub fn leaves_its_saga_due(&self) -> bool {
+        let release = self.change.as_ref().and_then(|change| change.release);
+        release.and_then(|release| release.wake_at).is_some_and(|at| at <= self.journal.at)
+    }
+
     /// How much text it brings to the store, in bytes: what can be large of it, and so what bounds a batch.
     pub fn text_bytes(&self) -> usize {
         let Self { saga: _, start: _, journal, change: _, items, compensations, mail, outbox } = self;

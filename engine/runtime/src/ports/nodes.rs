@@ -9,6 +9,7 @@ use std::time::Duration;
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 
+use super::hints::Hints;
 use super::store::Fault;
 
 /// Who may work on a store at the same time.
@@ -52,6 +53,13 @@ pub trait NodeStore: Send + Sync + 'static {
     /// [`Fault::Fenced`] without `worker` row: it was dismissed, or never joined. [`Fault::Unavailable`] without an
     /// answer in time: it may have moved.
     async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault>;
+
+    /// Tells this incarnation when it is worth looking: when mail was posted to a saga of its own or to one without
+    /// owner, and when sagas were released that are due. The first hint comes once the store listens for others. None,
+    /// if the store gives no hints; what it gives may be lost, so nobody may rely on one.
+    fn hints(&self, _incarnation: Incarnation) -> Option<Hints> {
+        None
+    }
 
     /// Every incarnation with a `worker` row, this one too, in order of their ids.
     async fn peers(&self) -> Result<Vec<Peer>, Fault>;

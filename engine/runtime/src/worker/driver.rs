@@ -25,10 +25,13 @@ use super::told::Audience;
 use crate::authoring::BoxFuture;
 use crate::controls::Controls;
 use crate::engine::{Limits, SagaStartError, StopReason};
-use crate::ports::{CLOCK_TOLERANCE, Clock, Commit, Ids, Mail, NewSaga};
+use crate::ports::{CLOCK_TOLERANCE, Clock, Commit, Hints, Ids, Mail, NewSaga};
 
 /// The most inputs of one kind that one round takes: every kind gets its turn.
 const ROUND_MAX: usize = 256;
+
+/// After one look that a hint has asked for, so long passes before the next one: many hints are few looks.
+const HINTED_LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Everything that the loop owns.
 pub(super) struct Driver {
@@ -51,6 +54,8 @@ pub(super) struct Inlets {
     pub(super) starts: Receiver<StartRequest>,
     pub(super) controls: watch::Receiver<Arc<Controls>>,
     pub(super) alarm: Alarm,
+    /// Where nodes share the store and it gives hints.
+    pub(super) hints: Option<Hints>,
 }
 
 /// Where the worker's own parts are reached.
@@ -73,6 +78,10 @@ pub(super) struct Sagas {
     pub(super) posters: Posters,
     /// When sagas are claimed, and mail is looked for, next; none while that is under way.
     pub(super) claim_at: Option<Timestamp>,
+    /// A hint came while one was looking: one looks again.
+    pub(super) look_again: bool,
+    /// No look for a hint before this.
+    pub(super) hinted_from: Timestamp,
     /// What people have set for everybody.
     pub(super) controls: Arc<Controls>,
 }
@@ -143,6 +152,7 @@ impl Driver {
                 Some(news) = self.inlets.news.recv() => First::News(news),
                 Some(request) = self.inlets.requests.recv() => First::Request(request),
                 () = self.inlets.alarm.ring() => First::Alarm,
+                () = hinted(self.inlets.hints.as_ref()) => First::Hint,
                 Some(start) = self.inlets.starts.recv(), if self.takes_starts() => First::Start(start),
             };
             if let Some(reason) = self.round(first) {
@@ -184,6 +194,7 @@ impl Driver {
             First::Request(request) => self.request(request),
             First::Start(start) => self.start(start),
             First::Controls => self.controls_changed(),
+            First::Hint => self.look_soon(),
             First::Alarm => {}
         }
         for _ in 0..ROUND_MAX {
@@ -280,8 +291,13 @@ impl Driver {
                 return Some(StopReason::Dismissed(fault));
             }
             News::Claimed { sagas, mail, more } => {
+                let now = self.now();
                 let wait = if more { std::time::Duration::ZERO } else { self.limits.claim_every };
-                self.sagas.claim_at = Some(self.now() + wait);
+                self.sagas.claim_at = Some(now + wait);
+                self.sagas.hinted_from = now + HINTED_LOOK_EVERY;
+                if std::mem::take(&mut self.sagas.look_again) {
+                    self.look_soon();
+                }
                 for recovered in sagas {
                     self.adopt(recovered);
                 }
@@ -303,6 +319,14 @@ impl Driver {
             News::SetAside { saga, reason } => self.was_set_aside(saga, &reason),
         }
         None
+    }
+
+    /// A hint came: sagas are claimed and mail is looked for sooner than it would be time for.
+    fn look_soon(&mut self) {
+        match self.sagas.claim_at {
+            Some(at) => self.sagas.claim_at = Some(at.min(self.sagas.hinted_from.max(self.now()))),
+            None => self.sagas.look_again = true,
+        }
     }
 
     /// The permit goes to whoever is next. A flight of a saga that was dropped gave its permit back then.
@@ -515,5 +539,14 @@ enum First {
     Request(Request),
     Start(StartRequest),
     Controls,
+    Hint,
     Alarm,
+}
+
+/// Returns with the next hint; never, if the store gives none.
+async fn hinted(hints: Option<&Hints>) {
+    match hints {
+        Some(hints) => hints.next().await,
+        None => std::future::pending().await,
+    }
 }

@@ -12,6 +12,7 @@ mod committing;
 mod controls;
 mod expected;
 mod happy;
+mod hints;
 mod intake;
 mod log;
 mod mail;

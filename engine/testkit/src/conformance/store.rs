@@ -34,6 +34,7 @@ pub mod desk;
 pub mod faults;
 pub mod fencing;
 pub mod held;
+pub mod hints;
 pub mod intake;
 pub mod lanes;
 pub mod leases;
@@ -292,6 +293,23 @@ macro_rules! store_conformance_of_nodes {
             leases::{
                 a_node_with_another_lease_than_a_live_one_is_refused,
                 of_two_leases_at_once_one_is_refused,
+            }
+        }
+    };
+}
+
+/// One `#[test]` for each behaviour of a store that nodes share and that gives hints. The argument is as for
+/// [`store_conformance_of_nodes!`](crate::store_conformance_of_nodes).
+#[macro_export]
+macro_rules! store_conformance_of_hints {
+    ($factory:expr) => {
+        $crate::store_behaviours! { $factory;
+            hints::{
+                the_owner_of_a_saga_is_told_of_its_mail_and_nobody_else,
+                everybody_is_told_of_mail_to_a_saga_without_owner,
+                everybody_is_told_of_a_saga_that_was_released_and_is_due,
+                everybody_is_told_of_the_sagas_of_who_left,
+                everybody_is_told_of_orphans_that_were_released,
             }
         }
     };
