@@ -6,7 +6,7 @@ use amends::ports::{
     SagaRow, WorkItemRow,
 };
 use amends_core::{SagaId, Timestamp};
-use sea_orm::sea_query::{Expr, ExprTrait as _, Order, SelectStatement, UnionType};
+use sea_orm::sea_query::{Expr, ExprTrait as _, Func, Order, SelectStatement, UnionType};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult as _, QueryFilter, QueryOrder,
     QueryResult, QuerySelect, QueryTrait, Select,
@@ -91,14 +91,22 @@ impl Queries {
 fn sagas(filter: &SagaFilter) -> Select<saga::Entity> {
     let is =
         |column: saga::Column, wanted: &Option<String>| wanted.as_deref().map(|wanted| column.eq(wanted));
+    let is_open = matches!(filter.phase.as_deref(), Some("running" | "compensating"));
+    let workflow = filter.workflow.as_deref().map(|workflow| {
+        if !is_open {
+            return saga::Column::Workflow.eq(workflow);
+        }
+        // Hidden from the index of workflows: of all sagas of one few are open, and those have an index of their own.
+        Expr::expr(Func::coalesce([Expr::col(saga::Column::Workflow), Expr::val("")])).eq(workflow)
+    });
     let mut all = Condition::all()
-        .add_option(is(saga::Column::Workflow, &filter.workflow))
+        .add_option(workflow)
         .add_option(is(saga::Column::Phase, &filter.phase))
         .add_option(is(saga::Column::Tenant, &filter.tenant))
         .add_option(filter.started_from.map(|from| saga::Column::StartedAt.gte(from.0)))
         .add_option(filter.started_before.map(|before| saga::Column::StartedAt.lt(before.0)))
         .add_option(filter.after.map(|after| saga::Column::Id.gt(after.0)));
-    if matches!(filter.phase.as_deref(), Some("running" | "compensating")) {
+    if is_open {
         all = all.add(saga::Column::EndedAt.is_null()); // What the index of open sagas says.
     }
     if filter.asks_for_entries() || filter.needing_attention {
