@@ -71,12 +71,7 @@ impl Effect for Reserving {
         txn: &DatabaseTransaction,
         call: &Call,
     ) -> Result<Outcome<Reservation, OutOfStock>, Failed> {
-        // Whoever else wants the same goods waits, on a server too, and always in the same order.
-        let skus: BTreeSet<&Sku> = self.0.lines.iter().map(|line| &line.sku).collect();
-        for sku in skus {
-            let hold = "UPDATE stock SET on_hand = on_hand WHERE sku = $1";
-            sql::execute(txn, hold, [sku.as_str().into()]).await?;
-        }
+        hold(txn, self.0.lines.iter().map(|line| line.sku.as_str())).await?;
         // All lines or none: a refusal is committed, so it is found out before anything is written.
         for line in &self.0.lines {
             let available = on_hand(txn, line).await?;
@@ -111,6 +106,15 @@ impl Effect for Reserving {
         let Reserve { order, lines } = &self.0;
         Some(Self(Reserve { order: order.clone(), lines: one_piece_less(lines)? }))
     }
+}
+
+/// Whoever else wants the same goods waits, on a server too, and always in the same order.
+async fn hold<'a>(txn: &DatabaseTransaction, skus: impl Iterator<Item = &'a str>) -> Result<(), DbErr> {
+    for sku in skus.collect::<BTreeSet<_>>() {
+        let hold = "UPDATE stock SET on_hand = on_hand WHERE sku = $1";
+        sql::execute(txn, hold, [sku.into()]).await?;
+    }
+    Ok(())
 }
 
 /// All pieces but one; none if that would be nothing.
@@ -154,6 +158,12 @@ impl Undoing for Releasing {
         if sql::execute(txn, update, [forward.as_str().into()]).await? == 0 {
             return Err(Fault::new(code::BAD_REQUEST, "these goods were sent already").into());
         }
+        let select = "
+            SELECT line.sku FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation
+            WHERE reservation.request_id = $1";
+        let rows = sql::all(txn, select, [forward.as_str().into()]).await?;
+        let skus = rows.iter().map(|row| row.try_get::<String>("", "sku")).collect::<Result<Vec<_>, _>>()?;
+        hold(txn, skus.iter().map(String::as_str)).await?;
         let update = "
             UPDATE stock SET on_hand = on_hand + line.quantity, reserved = reserved - line.quantity
             FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation
@@ -189,6 +199,7 @@ impl Effect for Restocking {
     type Refusal = Never;
 
     async fn apply(&self, txn: &DatabaseTransaction, _: &Call) -> Result<Outcome<Restocked, Never>, Failed> {
+        hold(txn, self.0.lines.iter().map(|line| line.sku.as_str())).await?;
         let mut pieces = 0;
         for line in &self.0.lines {
             let quantity = i64::from(line.quantity);

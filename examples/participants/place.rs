@@ -32,6 +32,14 @@ impl Place {
         }
     }
 
+    /// How many connections write: a file takes one writer at a time, whoever asks.
+    pub(super) fn writers(&self) -> u32 {
+        match self {
+            Self::File(_) => 1,
+            Self::Schema { .. } => 8,
+        }
+    }
+
     /// Whether other processes may be at work there at the same time.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Schema { .. })

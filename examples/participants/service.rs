@@ -186,7 +186,7 @@ impl From<Failed> for UndoError {
 
 impl Service {
     pub(super) async fn open(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
-        let writer = place.connect(1).await?;
+        let writer = place.connect(place.writers()).await?;
         schema::install(&writer).await?;
         let reader = place.connect(4).await?;
         let plan = RwLock::new(Plan::load(&writer).await?);
