@@ -247,7 +247,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         tokio::spawn(membership.run()),
         tokio::spawn(look_out.run()),
     ];
-    parts.extend(writers.into_iter().map(|writer| tokio::spawn(writer)));
+    parts.extend(writers.into_iter().map(tokio::spawn));
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }
