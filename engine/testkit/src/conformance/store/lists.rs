@@ -116,7 +116,7 @@ async fn ten_entries(store: &impl amends::ports::Store) {
         let row = WorkItemRow {
             workflow: if n < 6 { "order".into() } else { "refund".into() },
             step: if odd { "pay".to_owned() } else { "ship".to_owned() },
-            desk: if n % 5 == 0 { "approval" } else { "quarantine" },
+            desk: if n.is_multiple_of(5) { "approval" } else { "quarantine" },
             reason: if n < 3 { "stale".to_owned() } else { "persistent".to_owned() },
             fingerprint: format!("kind-{}", n % 3),
             ..item("a/forward", i64::from(n / 2))
