@@ -18,6 +18,9 @@ use amends::ports::{
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
+/// The transitions of one batch.
+type Batch = Vec<(SagaId, u64)>;
+
 #[derive(Clone)]
 pub(crate) struct GatedStore {
     pub(crate) inner: MemoryStore,
@@ -40,7 +43,7 @@ pub(crate) struct GatedStore {
     /// How many batches it takes at the same time.
     pub(crate) writers: Arc<AtomicUsize>,
     /// Every batch that came, with its sagas and their sequences.
-    pub(crate) batches: Arc<Mutex<Vec<Vec<(SagaId, u64)>>>>,
+    pub(crate) batches: Arc<Mutex<Vec<Batch>>>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
 }
