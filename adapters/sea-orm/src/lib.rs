@@ -14,6 +14,7 @@ mod query;
 mod reader;
 mod split;
 mod sqlite;
+mod start_in;
 mod stats;
 mod unit;
 
@@ -21,3 +22,4 @@ mod unit;
 pub use postgres::{PostgresSettings, PostgresStore};
 pub use reader::SqlReader;
 pub use sqlite::{Faults, SqliteSettings, SqliteStore};
+pub use start_in::{StartInError, StartedIn, start_in};

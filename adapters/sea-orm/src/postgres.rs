@@ -5,7 +5,8 @@
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `held`: what it waits for; `owners`: joining, leaving, claiming;
 //!   `nodes`: dismissing, releasing; `pulse`: beating; `mail`: posting; `outbox`: messages to publish;
-//!   `controls`: what people set for everybody; `intake`: messages that became no saga; `hints`: LISTEN and NOTIFY.
+//!   `controls`: what people set for everybody; `intake`: messages that became no saga; `purge`:
+//!   forgetting; `hints`: LISTEN and NOTIFY.
 //! * `sql`: the statements' texts. `store`: the handle.
 //!
 //! The journal's primary key decides between two writers; the `worker` row, which each batch locks against
@@ -22,6 +23,7 @@ mod open;
 mod outbox;
 mod owners;
 mod pulse;
+mod purge;
 mod readers;
 mod registry;
 mod runner;

@@ -6,7 +6,7 @@
 //!   when the caller goes away.
 //! * What happens inside one transaction, `batch`: one batch; `owners`: joining, leaving, claiming; `nodes`:
 //!   beating, dismissing, releasing; `mail`: posting and consuming; `outbox`: messages to publish;
-//!   `intake`: messages that became no saga.
+//!   `intake`: messages that became no saga; `purge`: forgetting.
 //! * `sql`: the statements' texts. `faults`: making errors happen.
 
 mod batch;
@@ -19,6 +19,7 @@ mod nodes;
 mod open;
 mod outbox;
 mod owners;
+mod purge;
 mod registry;
 mod sql;
 mod store;

@@ -9,7 +9,9 @@ mod intake;
 mod notify;
 mod orphans;
 mod outbox;
+mod prepared;
 mod reply;
+mod retention;
 mod shares;
 
 use std::marker::PhantomData;
@@ -35,6 +37,7 @@ pub use notify::LogNotifier;
 pub use orphans::{Orphans, Stranded};
 pub use outbox::{OutboxTrouble, OutboxView};
 pub use reply::{Reply, ReplyError};
+pub use retention::{Retention, Tombstone};
 pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, kept, unstorable, unwritable};
@@ -222,7 +225,11 @@ impl Engine {
         let input_digest = self.check_start(key, &input)?;
         let workflow = &definition.reference.workflow;
         if let Some(hold) = self.0.board.current().hold_of(workflow) {
-            return self.start_while_held(hold, workflow, key, input_digest).await.map(Begun::Before);
+            return self.start_while_held(hold, &definition, key, input_digest).await.map(Begun::Before);
+        }
+        if let Some(refused) = self.too_old(options.occurred_at) {
+            let stands = self.start_beyond_the_horizon(definition, key, input_digest, refused);
+            return stands.await.map(Begun::Before);
         }
         let (reply, answer) = oneshot::channel();
         let StartOptions { occurred_at, trigger, trace, tenant } = options;
@@ -243,7 +250,7 @@ impl Engine {
         self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;
         match answer.await.map_err(|_| SagaStartError::Stopped)?? {
             Started::New(saga) => Ok(Begun::New(self.handle(saga, definition))),
-            Started::Before(row) => Ok(Begun::Before(self.handle(row.id, self.registered(&row.definition)?))),
+            Started::Before(row) => self.started_before(&row, definition).map(Begun::Before),
         }
     }
 
@@ -251,13 +258,14 @@ impl Engine {
     async fn start_while_held<O>(
         &self,
         hold: &ControlInForce,
-        workflow: &Arc<str>,
+        definition: &Arc<Registered>,
         key: &str,
         input_digest: [u8; 32],
     ) -> Result<SagaHandle<O>, SagaStartError> {
+        let workflow = &definition.reference.workflow;
         match self.0.reads.query.find(workflow, key).await {
             Ok(Some(row)) if row.input_digest == input_digest => {
-                Ok(self.handle(row.id, self.registered(&row.definition)?))
+                self.started_before(&row, definition.clone())
             }
             Ok(Some(row)) => Err(SagaStartError::Conflict { standing: Box::new(row), input_digest }),
             Ok(None) | Err(_) => Err(SagaStartError::Held {
@@ -304,10 +312,13 @@ impl Engine {
     /// Everything that is recorded of a saga.
     ///
     /// # Errors
-    /// When there is no such saga, the store does not answer, the saga's definition is not registered here,
+    /// When there is no such saga, it was purged, the store does not answer, its definition is not registered here,
     /// or its journal cannot be read.
     pub async fn inspect(&self, saga: SagaId) -> Result<SagaView, ViewError> {
         let loaded = self.0.reads.query.read(saga).await?.ok_or(ViewError::Unknown(saga))?;
+        if let Some(tombstone) = Tombstone::of(&loaded.row) {
+            return Err(ViewError::Purged(Box::new(tombstone)));
+        }
         let definition = self.registered(&loaded.row.definition)?;
         let view = SagaView::new(definition.plan.clone(), &loaded, self.0.clock.now());
         let mut view = view.map_err(ViewError::Unreadable)?;

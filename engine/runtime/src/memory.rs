@@ -7,6 +7,7 @@ mod lists;
 mod mail;
 mod nodes;
 mod outbox;
+mod purge;
 mod registry;
 mod store;
 mod tables;

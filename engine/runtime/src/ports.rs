@@ -14,6 +14,7 @@ mod nodes;
 mod notifier;
 mod outbox;
 mod publisher;
+mod purge;
 mod registry;
 mod rows;
 mod stats;
@@ -53,10 +54,11 @@ pub use outbox::{
     lane_of, message_id,
 };
 pub use publisher::{PublishError, Published, Publisher};
+pub use purge::{PurgeStore, kept_outcome};
 pub use registry::{Introduced, NodeProfile, NodeRegistry, NodeRow, OpenSagas};
 pub use rows::{
     CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
-    NewSaga, Release, SagaChange, SagaRow, WorkItemRow,
+    NewSaga, PreparedStart, Release, SagaChange, SagaRow, WorkItemRow,
 };
 pub use stats::WriteStats;
 pub use store::{

@@ -11,7 +11,8 @@
 //! * A saga comes into memory by a start or through [`recovery`] (claim, load, replay), and continues through
 //!   the same code: a restart is nothing special.
 //! * Where nodes share the store, the [`heartbeat`] keeps this one in, [`membership`] looks after those that
-//!   are gone, and the [`lease`] is asked before anything is committed or sent.
+//!   are gone, and the [`lease`] is asked before anything is committed or sent. [`purge`] looks after what
+//!   ended long ago.
 //! * What people have set for a workflow, a dependency or this node is [looked for](controls) as often as due sagas.
 //! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
 //!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
@@ -51,6 +52,7 @@ mod controls;
 mod heartbeat;
 mod lease;
 mod membership;
+mod purge;
 
 mod committer;
 mod recovery;
@@ -77,7 +79,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authoring::DependencyLimits;
 use crate::controls::Board;
 use crate::engine::{Limits, StopReason};
-use crate::ports::{Clock, Ids, NodeStore, OutboxStore, SagaMail, SagaStore, Sharing};
+use crate::ports::{Clock, Ids, NodeStore, OutboxStore, PurgeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
 pub(crate) use input::{Request, StartRequest, Started, Told, Until, Watched};
@@ -96,6 +98,7 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn SagaStore>,
     pub(crate) nodes: Arc<dyn NodeStore>,
     pub(crate) mail: Arc<dyn SagaMail>,
+    pub(crate) purge: Arc<dyn PurgeStore>,
     pub(crate) board: Arc<Board>,
     pub(crate) outbox: Arc<dyn OutboxStore>,
     pub(crate) publishers: Publishers,
@@ -130,7 +133,7 @@ const REQUESTS_MAX: usize = 1_024;
 
 /// Starts the worker's parts. The incarnation has joined the store.
 pub(crate) fn spawn(parts: Parts) -> Worker {
-    let Parts { store, nodes, mail, board, outbox, publishers, audience, incarnation, .. } = parts;
+    let Parts { store, nodes, mail, purge, board, outbox, publishers, audience, incarnation, .. } = parts;
     let Parts { definitions, dependencies, limits, clock, joined, ids, .. } = parts;
     let (starts, starts_inlet) = mpsc::channel(limits.starts_waiting_max);
     let (requests, requests_inlet) = mpsc::channel(REQUESTS_MAX);
@@ -188,6 +191,13 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         lease: lease.clone(),
         news: news.clone(),
     });
+    let purge = purge::Purge {
+        store: purge,
+        clock: clock.clone(),
+        lease: lease.clone(),
+        retention: limits.retention,
+        news: news.clone(),
+    };
     let references = definitions.references();
     let recovery = recovery::Recovery {
         store,
@@ -200,6 +210,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         references,
         news: news.clone(),
     };
+    let purges = limits.retention.purge_after.is_some();
     let driver = driver::Driver {
         incarnation,
         ids,
@@ -248,6 +259,9 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         tokio::spawn(look_out.run()),
     ];
     parts.extend(writers.into_iter().map(tokio::spawn));
+    if purges {
+        parts.push(tokio::spawn(purge.run()));
+    }
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }

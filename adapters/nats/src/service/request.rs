@@ -38,7 +38,7 @@ impl From<SagaStartError> for Problem {
     fn from(error: SagaStartError) -> Self {
         let words = error.to_string();
         match error {
-            SagaStartError::Conflict { .. } => Self::conflict(words),
+            SagaStartError::Conflict { .. } | SagaStartError::TooOld { .. } => Self::conflict(words),
             SagaStartError::NotRegistered(_) => Self::unknown(words),
             SagaStartError::Key(_)
             | SagaStartError::Input(_)
@@ -53,7 +53,7 @@ impl From<ViewError> for Problem {
     fn from(error: ViewError) -> Self {
         let words = error.to_string();
         match error {
-            ViewError::Unknown(_) => Self::unknown(words),
+            ViewError::Unknown(_) | ViewError::Purged(_) => Self::unknown(words),
             _ => Self::unavailable(words),
         }
     }

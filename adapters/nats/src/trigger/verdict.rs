@@ -44,6 +44,10 @@ impl Verdict {
                 message.saga = Some(standing.id);
                 Self::Keep { ending: Ending::Conflict, message: Box::new(message) }
             }
+            SagaStartError::TooOld { .. } => {
+                let message = kept("refused", &not_started.to_string(), delivery, Some(event));
+                Self::Keep { ending: Ending::Refused, message: Box::new(message) }
+            }
             _ => {
                 let message = kept("malformed", &not_started.to_string(), delivery, Some(event));
                 Self::Keep { ending: Ending::Intake, message: Box::new(message) }

@@ -1,6 +1,9 @@
 //! The store on a real PostgreSQL server, which `tests/run` starts.
 
+#[path = "../cases/both.rs"]
+mod both;
 mod bounds;
+mod cases;
 mod conformance;
 mod faults;
 mod hints;
@@ -13,6 +16,7 @@ mod publishing;
 mod recording;
 mod rows;
 mod server;
+mod start_in;
 #[path = "../publishing/story.rs"]
 mod story;
 #[path = "../recording/told.rs"]

@@ -7,13 +7,13 @@ use std::time::Duration;
 use amends_core::Incarnation;
 use amends_core::state::Phase;
 
-use super::{Engine, LaneShares, Reads, StartError};
+use super::{Engine, LaneShares, Reads, Retention, StartError};
 use crate::authoring::{Definition, Policies, RegistrationErrors, Saga};
 use crate::controls::Board;
 use crate::ports::{
     Clock, ControlStore, Damaged, DeskQuery, INTAKE_OPEN_MAX, Ids, IntakeStore, Introduced, MAIL_OPEN_MAX,
-    NodeProfile, NodeRegistry, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore, Publisher, RandomIds,
-    SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
+    NodeProfile, NodeRegistry, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore, Publisher,
+    PurgeStore, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
 };
 use crate::visible::visible;
 use crate::worker::{self, Audience, Definitions, Publishers};
@@ -54,6 +54,8 @@ pub struct Limits {
     /// The most messages of one source that became no saga and wait for a person: whoever brings more is told to stop.
     /// Default 10 000.
     pub intake_open_max: u32,
+    /// How long what has ended is kept. Default: for ever. Give all nodes of a store the same.
+    pub retention: Retention,
     /// How long whoever asks something of a saga waits for the answer. What was asked stays, and is answered
     /// later under the same operation id. Default 30 s.
     pub answer_within: Duration,
@@ -80,6 +82,7 @@ impl Default for Limits {
             mail_open_max: MAIL_OPEN_MAX,
             drain_within: Duration::from_secs(30),
             intake_open_max: INTAKE_OPEN_MAX,
+            retention: Retention::default(),
             answer_within: Duration::from_secs(30),
             publishing_max: 64,
             publish_within: Duration::from_secs(10),
@@ -101,6 +104,7 @@ pub struct EngineBuilder {
     intake: Arc<dyn IntakeStore>,
     registry: Arc<dyn NodeRegistry>,
     desks: Arc<dyn DeskQuery>,
+    purge: Arc<dyn PurgeStore>,
     policies: Policies,
     workflows: Vec<Resolve>,
     node_name: String,
@@ -124,7 +128,8 @@ impl EngineBuilder {
             audience: Audience::default(),
             intake: store.clone(),
             registry: store.clone(),
-            desks: store,
+            desks: store.clone(),
+            purge: store,
             policies: Policies::new(),
             workflows: Vec::new(),
             node_name: "amends".to_owned(),
@@ -206,6 +211,19 @@ impl EngineBuilder {
         self
     }
 
+    /// Purges sagas so long after their end: see [`Retention::purge_after`]. Default: never.
+    pub fn purge_after(mut self, after: Duration) -> Self {
+        self.limits.retention.purge_after = Some(after);
+        self
+    }
+
+    /// Forgets purged sagas so long after their end, and refuses starts that are older: see
+    /// [`Retention::forget_after`]. Default: never.
+    pub fn forget_after(mut self, after: Duration) -> Self {
+        self.limits.retention.forget_after = Some(after);
+        self
+    }
+
     /// Replaces the clock: for simulations.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
@@ -227,8 +245,9 @@ impl EngineBuilder {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Engine, StartError> {
-        let Self { store, nodes, query, mail, controls, outbox, intake, policies, workflows, .. } = self;
-        let Self { registry, desks, node_name, build, host, limits, clock, ids, .. } = self;
+        let Self { store, nodes, query, mail, controls, outbox, intake, purge, .. } = self;
+        let Self { registry, desks, policies, workflows, node_name, build, host, .. } = self;
+        let Self { limits, clock, ids, .. } = self;
         let definitions = Arc::new(registered(workflows, &policies)?);
         let Publishing { publishers, audience } = publishing(self.publishers, self.audience, &definitions)?;
         same_shapes(&*query, &definitions).await?;
@@ -246,6 +265,7 @@ impl EngineBuilder {
             mail_open_max: limits.mail_open_max.max(1),
             publishing_max: limits.publishing_max.max(1),
             intake_open_max: limits.intake_open_max.max(1),
+            retention: limits.retention.bounded(),
             ..limits
         };
         let shared = nodes.sharing() == Sharing::Shared;
@@ -268,6 +288,7 @@ impl EngineBuilder {
             store,
             nodes,
             mail,
+            purge,
             board,
             outbox,
             publishers,

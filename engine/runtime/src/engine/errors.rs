@@ -11,6 +11,7 @@ use amends_core::event::Omitted;
 use amends_core::{Rejected, SagaId, Timestamp};
 use uuid::Uuid;
 
+use super::Tombstone;
 use crate::ports::{Fault, IntakeClosing, NodeRow, SagaRow};
 use crate::visible::visible;
 
@@ -121,6 +122,17 @@ pub enum SagaStartError {
         /// Since when.
         since: Timestamp,
     },
+    /// It occurred before the dedupe horizon: whether it was started before is forgotten, so it is not started now, nor
+    /// whenever it comes again. A person decides; see [`Retention::forget_after`](super::Retention).
+    #[error(
+        "failed to start the saga: it occurred at {occurred_at}, and what was started before {horizon} is forgotten"
+    )]
+    TooOld {
+        /// The source event's own time.
+        occurred_at: Timestamp,
+        /// Nothing older is started.
+        horizon: Timestamp,
+    },
     /// The input is refused at the door, now and whenever it comes again; the path says where it is wrong.
     #[error("failed to read the saga's input: {0}")]
     Input(Refused),
@@ -191,6 +203,9 @@ pub enum OutcomeError {
     /// The saga was set aside: a person looks after it.
     #[error("failed to await the outcome: the saga was set aside: {0}")]
     SetAside(String),
+    /// It ended long ago and was purged: how it ended is known, its result is not.
+    #[error("failed to read the result: {0}")]
+    Purged(Box<Tombstone>),
     /// It completed, and its result could not be recorded.
     #[error("failed to read the result: it was not recorded ({})", .0.reason)]
     Unrecorded(Omitted),
@@ -218,6 +233,9 @@ pub enum ViewError {
     /// There is no such saga.
     #[error("failed to find the saga: there is none with the id {0}")]
     Unknown(SagaId),
+    /// It ended long ago and was purged; what is left of it.
+    #[error("failed to show the saga: {0}")]
+    Purged(Box<Tombstone>),
     /// Its definition is not registered here.
     #[error(transparent)]
     UnknownDefinition(#[from] UnknownDefinition),

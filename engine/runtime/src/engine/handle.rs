@@ -11,7 +11,7 @@ use amends_core::{ActionId, Json, SagaId, SagaPlan, SagaState};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Engine, OperateError, OutcomeError, ViewError};
+use super::{Engine, OperateError, OutcomeError, Tombstone, ViewError};
 use crate::letter::Ask;
 use crate::view::SagaView;
 use crate::worker::{Registered, Request, Until, Watched, fold, on_desk};
@@ -66,7 +66,7 @@ impl<O> SagaHandle<O> {
         self.saga
     }
 
-    /// The workflow's shape.
+    /// The workflow's shape. Of a purged saga whose own is no longer registered: of the one that was asked for.
     pub fn plan(&self) -> &Arc<SagaPlan> {
         &self.definition.plan
     }
@@ -138,6 +138,9 @@ impl<O> SagaHandle<O> {
     /// What a watcher would be told by the store as it stands.
     async fn look(&self, until: Until) -> Result<Option<Watched>, OutcomeError> {
         let (row, journal) = self.engine.row(self.saga).await?.ok_or(OutcomeError::Unknown)?;
+        if let Some(tombstone) = Tombstone::of(&row) {
+            return Err(OutcomeError::Purged(Box::new(tombstone)));
+        }
         if let Some(reason) = row.set_aside {
             return Ok(Some(Watched::SetAside(reason)));
         }

@@ -2,9 +2,9 @@
 
 use amends_core::event::Recorded;
 use amends_core::machine::Attempted;
-use amends_core::{RequestId, SagaId};
+use amends_core::{ActionId, RequestId, SagaId, SagaPlan};
 
-use super::{Engine, IntakeError, IntakeMessage};
+use super::{Engine, IntakeError, IntakeMessage, Tombstone};
 use crate::authoring::storable;
 use crate::letter::{Replied, news_key, reply_key};
 use crate::ports::{Fault, IntakeReason, Mail, MailKind, Posted};
@@ -17,6 +17,8 @@ pub enum Reply {
     Taken,
     /// The same reply was taken before.
     TakenBefore,
+    /// The saga ended long ago and was purged, and ended as the reply says: nothing was kept.
+    Agrees,
     /// There is no saga for it any more, or none yet after a long wait: it is in intake, where a person looks at it.
     Kept,
 }
@@ -57,7 +59,7 @@ impl Engine {
     /// # Guarantees
     /// The reply is durable when this returns. The same reply to the same attempt is taken once. It is recorded
     /// whatever it says: it settles its transmission, or is kept as a duplicate, or opens a discrepancy that a query or
-    /// a person decides. One for a saga that was purged goes to intake, once for each request id and outcome.
+    /// a person decides. One for a saga that was purged goes to intake, once for each request id and outcome, unless the saga ended as it says.
     /// A result that is too large, or is not the step's output, is recorded as applied with a marker.
     ///
     /// # Not guaranteed
@@ -78,7 +80,7 @@ impl Engine {
         match self.post_reply(saga, &replied, from).await {
             Ok(Addressed::Saga(reply)) => Ok(reply),
             Ok(Addressed::Nobody) => Err(ReplyError::Unknown),
-            Ok(Addressed::Purged) => self.keep(saga, &replied, from, LATE_NEWS).await,
+            Ok(Addressed::Purged) => self.late(saga, &replied, from).await,
             Err(error) => Err(error),
         }
     }
@@ -100,7 +102,7 @@ impl Engine {
         match self.post_reply(saga, &replied, from).await? {
             Addressed::Saga(reply) => Ok(reply),
             Addressed::Nobody => self.keep(saga, &replied, from, UNKNOWN_SAGA).await,
-            Addressed::Purged => self.keep(saga, &replied, from, LATE_NEWS).await,
+            Addressed::Purged => self.late(saga, &replied, from).await,
         }
     }
 
@@ -128,6 +130,16 @@ impl Engine {
         Ok(Addressed::Saga(Reply::Taken))
     }
 
+    /// News for a purged saga starts nothing; what agrees with its kept outcome says nothing new.
+    async fn late(&self, saga: SagaId, replied: &Replied, from: &str) -> Result<Reply, ReplyError> {
+        let left = self.row(saga).await?.and_then(|(row, _)| Some((Tombstone::of(&row)?, row.definition)));
+        let agrees = left.is_some_and(|(tombstone, definition)| {
+            let Ok(definition) = self.registered(&definition) else { return false };
+            agrees(&definition.plan, &tombstone, replied)
+        });
+        if agrees { Ok(Reply::Agrees) } else { self.keep(saga, replied, from, LATE_NEWS).await }
+    }
+
     /// Keeps news that no saga takes, by request id and outcome.
     async fn keep(
         &self,
@@ -152,6 +164,20 @@ impl Engine {
         };
         self.intake(message).await?;
         Ok(Reply::Kept)
+    }
+}
+
+/// Only the saga's end is known, so only this agrees: an effect of one that completed; no effect, or a compensation, of
+/// one that was compensated. Of one that people closed nothing does.
+fn agrees(plan: &SagaPlan, tombstone: &Tombstone, replied: &Replied) -> bool {
+    let is = |action: ActionId| action.request_id(tombstone.saga) == replied.request;
+    let forward = plan.steps.iter().any(|step| is(ActionId::forward(step.name.clone())));
+    let compensation = plan.steps.iter().any(|step| is(ActionId::compensation(step.name.clone())));
+    match replied.answer {
+        Attempted::Succeeded(_) if forward => tombstone.ended_as("completed"),
+        Attempted::Succeeded(_) if compensation => tombstone.ended_as("compensated"),
+        Attempted::Refused(_) if forward => tombstone.ended_as("compensated"),
+        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use amends_core::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -40,6 +41,18 @@ impl Intake {
         self.keys.insert(key, put.id);
         self.rows.insert(put.id, IntakeRow::first(put));
         Filed::New
+    }
+
+    /// Messages that were closed before then go; answers how many.
+    pub(super) fn purge(&mut self, closed_before: Timestamp, limit: usize) -> usize {
+        let is_old = |row: &&IntakeRow| row.closed.as_ref().is_some_and(|closed| closed.at < closed_before);
+        let old: Vec<Uuid> = self.rows.values().filter(is_old).take(limit).map(|row| row.id).collect();
+        for id in &old {
+            if let Some(row) = self.rows.remove(id) {
+                self.keys.remove(&(row.source, row.dedupe));
+            }
+        }
+        old.len()
     }
 
     fn close(&mut self, id: Uuid, closing: &IntakeClosing) -> Closing {

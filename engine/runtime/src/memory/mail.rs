@@ -46,6 +46,14 @@ impl Mailbox {
         true
     }
 
+    /// Everything that was posted to a saga goes.
+    pub(super) fn remove(&mut self, saga: SagaId) {
+        for (id, stored) in self.mail.remove(&saga).unwrap_or_default() {
+            self.keys.remove(&(saga, stored.mail.key));
+            self.unread.remove(&(saga, id));
+        }
+    }
+
     pub(super) fn find(&self, saga: SagaId, key: &str) -> Option<&StoredMail> {
         self.mail.get(&saga)?.get(self.keys.get(&(saga, Arc::from(key)))?)
     }

@@ -17,8 +17,11 @@ use super::outbox::Outbox;
 use crate::ports::{
     Claim, Commit, CompensationChange, CompensationParticulars, CompensationRow, ItemChange, JournalRow,
     Loaded, Mail, NewSaga, Posted, SagaChange, SagaRow, Sharing, StoredMail, Verdict, WorkItemRow,
-    WriteStats,
+    WriteStats, kept_outcome,
 };
+
+/// The phase of a saga that was purged.
+const PURGED: &str = "purged";
 
 /// When a saga is due, and when that was decided.
 #[derive(Clone, Copy)]
@@ -213,7 +216,10 @@ impl Tables {
 
     pub(super) fn claim(&mut self, claim: &Claim) -> Vec<SagaId> {
         let takes = |row: &SagaRow| {
-            row.owner.is_none() && row.set_aside.is_none() && claim.definitions.contains(&row.definition)
+            row.owner.is_none()
+                && row.set_aside.is_none()
+                && row.phase != PURGED
+                && claim.definitions.contains(&row.definition)
         };
         let taken: Vec<SagaId> = match claim.only {
             Some(saga) => {
@@ -259,8 +265,10 @@ impl Tables {
         if let Some(reason) = mail.unstorable() {
             return Posted::Unstorable { reason };
         }
-        if !self.sagas.contains_key(&mail.saga) {
-            return Posted::NoSuchSaga;
+        match self.sagas.get(&mail.saga) {
+            None => return Posted::NoSuchSaga,
+            Some(row) if row.phase == PURGED => return Posted::Purged,
+            Some(_) => {}
         }
         let posted = self.mailbox.post(mail, open_max);
         if posted == Posted::Accepted {
@@ -294,6 +302,49 @@ impl Tables {
 
     pub(super) fn mail_of(&self, saga: SagaId) -> impl Iterator<Item = &StoredMail> {
         self.mailbox.of(saga)
+    }
+
+    /// Purges what ended before then and may be purged, the earliest end first; answers how many.
+    pub(super) fn purge(&mut self, ended_before: Timestamp, limit: usize) -> usize {
+        let at_rest = |row: &SagaRow| {
+            row.owner.is_none() && row.wake_at.is_none() && row.open_actions == 0 && row.set_aside.is_none()
+        };
+        let waits = |saga: SagaId| {
+            let desk = (saga, String::new())..;
+            self.items.range(desk).next().is_some_and(|((of, _), _)| *of == saga)
+                || self.mailbox.unread_of(saga).next().is_some()
+        };
+        let mut old: Vec<(Timestamp, SagaId)> = self
+            .sagas
+            .values()
+            .filter(|row| row.phase != PURGED && at_rest(row) && !waits(row.id))
+            .filter_map(|row| Some((row.ended_at.filter(|at| *at < ended_before)?, row.id)))
+            .collect();
+        old.sort_unstable();
+        old.truncate(limit);
+        for (_, saga) in &old {
+            self.journals.remove(saga);
+            self.compensations.retain(|_, (of, _)| of != saga);
+            self.mailbox.remove(*saga);
+            let Some(row) = self.sagas.get_mut(saga) else { continue };
+            row.outcome = Some(kept_outcome(&row.phase, row.outcome.as_deref()));
+            row.phase = PURGED.to_owned();
+            row.tenant = None;
+            row.labels.clear();
+        }
+        old.len()
+    }
+
+    /// What is left of purged sagas that ended before then goes; answers how many.
+    pub(super) fn forget(&mut self, ended_before: Timestamp, limit: usize) -> usize {
+        let is_old = |row: &&SagaRow| row.phase == PURGED && row.ended_at.is_some_and(|at| at < ended_before);
+        let old: Vec<SagaId> = self.sagas.values().filter(is_old).take(limit).map(|row| row.id).collect();
+        for saga in &old {
+            if let Some(row) = self.sagas.remove(saga) {
+                self.keys.remove(&(row.definition.workflow, row.key));
+            }
+        }
+        old.len()
     }
 
     pub(super) fn find(&self, workflow: &str, key: &str) -> Option<&SagaRow> {

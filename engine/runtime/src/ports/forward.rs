@@ -1,9 +1,11 @@
 //! Stores that stand in front of another one: to measure it, to listen to it, or to make it fail.
 
+use amends_core::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::intake::{Closing, Filed, IntakeClosing, IntakeFilter, IntakePut, IntakeRow, IntakeStore};
+use super::purge::PurgeStore;
 use super::store::{Fault, Store};
 
 /// What a call does to the store.
@@ -16,7 +18,7 @@ pub enum Access {
 }
 
 /// A store that hands calls on to the one behind it. Whoever implements this has the ports that are nobody's main
-/// business ([`IntakeStore`]) without writing them out.
+/// business ([`IntakeStore`], [`PurgeStore`]) without writing them out.
 #[async_trait]
 pub trait Forward: Send + Sync + 'static {
     /// The store behind.
@@ -61,5 +63,26 @@ impl<F: Forward> IntakeStore for F {
         self.on_the_way("close_intake", Access::Writes).await?;
         let closed = self.behind().close_intake(id, closing).await?;
         self.on_the_way_back("close_intake", Access::Writes).map(|()| closed)
+    }
+}
+
+#[async_trait]
+impl<F: Forward> PurgeStore for F {
+    async fn purge(&self, ended_before: Timestamp, now: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.on_the_way("purge", Access::Writes).await?;
+        let purged = self.behind().purge(ended_before, now, limit).await?;
+        self.on_the_way_back("purge", Access::Writes).map(|()| purged)
+    }
+
+    async fn forget(&self, ended_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.on_the_way("forget", Access::Writes).await?;
+        let forgotten = self.behind().forget(ended_before, limit).await?;
+        self.on_the_way_back("forget", Access::Writes).map(|()| forgotten)
+    }
+
+    async fn purge_intake(&self, closed_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.on_the_way("purge_intake", Access::Writes).await?;
+        let purged = self.behind().purge_intake(closed_before, limit).await?;
+        self.on_the_way_back("purge_intake", Access::Writes).map(|()| purged)
     }
 }

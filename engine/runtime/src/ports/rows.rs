@@ -56,6 +56,17 @@ pub struct JournalRow {
     pub events: String,
 }
 
+/// A start that an adapter writes within a transaction of the caller's: a saga without owner, due at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedStart {
+    /// The saga.
+    pub saga: SagaId,
+    /// Its row.
+    pub new: NewSaga,
+    /// Its first journal row, which says that nobody owns it.
+    pub journal: JournalRow,
+}
+
 /// A change of phase, or a release. Not written at every step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SagaChange {
@@ -229,7 +240,7 @@ pub struct SagaRow {
     pub input_digest: [u8; 32],
     /// `running`, `compensating`, `completed`, `compensated`, `closed` or `purged`.
     pub phase: String,
-    /// The reason of the phase.
+    /// The reason of the phase; of a purged saga, [how it ended](super::kept_outcome).
     pub outcome: Option<String>,
     /// Who advances it.
     pub owner: Option<Incarnation>,

@@ -12,6 +12,7 @@ use super::lists::{DeskQuery, SagaFilter, SagaPage};
 use super::mail::{ConsumedMail, SagaMail};
 use super::nodes::NodeStore;
 use super::outbox::{OutboxRow, OutboxStore};
+use super::purge::PurgeStore;
 use super::registry::NodeRegistry;
 use super::rows::{
     CompensationChange, CompensationRow, DefinitionRef, ItemChange, JournalRow, NewSaga, SagaChange, SagaRow,
@@ -210,6 +211,7 @@ pub trait Store:
     + OutboxStore
     + ControlStore
     + IntakeStore
+    + PurgeStore
 {
 }
 
@@ -223,5 +225,6 @@ impl<S> Store for S where
         + OutboxStore
         + ControlStore
         + IntakeStore
+        + PurgeStore
 {
 }

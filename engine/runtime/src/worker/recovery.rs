@@ -234,6 +234,9 @@ impl Recovery {
         if let Some(reason) = loaded.row.set_aside {
             return Ok(Err(reason));
         }
+        if loaded.row.phase == "purged" {
+            return Ok(Ok(LookedUp::NotHere));
+        }
         let mine = |loaded: &Loaded| loaded.row.owner == Some(self.incarnation);
         let over = loaded.row.ended_at.is_some() && !mail;
         if !over && !mine(&loaded) {

@@ -18,6 +18,7 @@ mod log;
 mod mail;
 mod operators;
 mod outbox;
+mod purge;
 mod restart;
 mod retrying;
 mod settled;

@@ -44,6 +44,7 @@ pub mod mail;
 pub mod nodes;
 pub mod outbox;
 pub mod ownership;
+pub mod purge;
 pub mod recovery;
 pub mod registry;
 mod rows;
@@ -234,6 +235,14 @@ macro_rules! store_conformance {
                 a_message_is_closed_once,
                 who_closes_at_once_closes_once,
                 messages_that_no_store_takes_are_refused,
+            }
+            purge::{
+                a_purged_saga_leaves_its_key_and_how_it_ended,
+                what_is_not_over_or_waits_for_somebody_is_never_purged,
+                who_ended_first_is_purged_first_and_in_chunks,
+                many_purge_each_saga_once_beside_starts_and_posters,
+                what_is_left_is_forgotten_and_its_key_is_free,
+                closed_messages_go_and_open_ones_stay,
             }
             registry::{
                 what_a_node_says_of_itself_is_read_back_and_may_be_said_again,

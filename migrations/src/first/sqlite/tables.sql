@@ -41,6 +41,7 @@ CREATE INDEX saga_workflow ON saga (workflow, id);
 CREATE INDEX saga_tenant ON saga (tenant, id) WHERE tenant IS NOT NULL;
 CREATE INDEX saga_aside ON saga (id) WHERE set_aside IS NOT NULL;
 CREATE INDEX saga_ended ON saga (ended_at) WHERE ended_at IS NOT NULL AND purged_at IS NULL;
+CREATE INDEX saga_purged ON saga (ended_at) WHERE purged_at IS NOT NULL;
 
 -- One row per transition. An ordinary rowid table on purpose: appended to, never split (WITHOUT ROWID is slower
 -- and larger here).

@@ -1,0 +1,140 @@
+//! How long what has ended is kept, and what is left of it afterwards.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends_core::{SagaId, Timestamp};
+
+use super::{Engine, SagaHandle, SagaStartError};
+use crate::ports::{Fault, SagaRow};
+use crate::worker::{Backoff, Registered};
+
+/// How long what has ended is kept. By default for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// So long after its end a saga is purged: its key, digests, outcome and times stay, everything else goes. One
+    /// that waits for a person, has an open action, unread mail, or was set aside stays whole. Messages in intake go so
+    /// long after they were closed. At least one hour, longer than any commit can be under way; shorter counts as one
+    /// hour. Default: never.
+    pub purge_after: Option<Duration>,
+    /// The dedupe horizon: so long after its end, and an hour, the rest of a purged saga may go, too. From then on its
+    /// key would start a new saga; so a start whose [`occurred_at`](crate::StartOptions::occurred_at) is older is
+    /// refused. One that does not say when it occurred cannot be refused: choose it longer than any source keeps its
+    /// messages. Not shorter than `purge_after`. Default: never.
+    pub forget_after: Option<Duration>,
+}
+
+/// Below this a commit of the saga's last owner might still be under way.
+const PURGE_AFTER_MIN: Duration = Duration::from_secs(3_600);
+
+impl Retention {
+    pub(super) fn bounded(self) -> Self {
+        let purge_after = self.purge_after.map(|after| after.max(PURGE_AFTER_MIN));
+        let forget_after = purge_after.and_then(|least| Some(self.forget_after?.max(least)));
+        Self { purge_after, forget_after }
+    }
+
+    /// Starts that occurred before this are refused.
+    pub(super) fn horizon(&self, now: Timestamp) -> Option<Timestamp> {
+        let micros = i64::try_from(self.forget_after?.as_micros()).ok()?;
+        Some(Timestamp(now.0.saturating_sub(micros)))
+    }
+}
+
+impl Engine {
+    /// Of a purged saga nothing is left that its own definition would be needed for.
+    pub(super) fn started_before<O>(
+        &self,
+        row: &SagaRow,
+        asked: Arc<Registered>,
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        match self.registered(&row.definition) {
+            Ok(definition) => Ok(self.handle(row.id, definition)),
+            Err(_) if Tombstone::of(row).is_some() => Ok(self.handle(row.id, asked)),
+            Err(unknown) => Err(unknown.into()),
+        }
+    }
+
+    /// Refuses a start that may have been made and forgotten.
+    pub(super) fn too_old(&self, occurred_at: Option<Timestamp>) -> Option<SagaStartError> {
+        let (occurred_at, horizon) = (occurred_at?, self.0.limits.retention.horizon(self.now())?);
+        (occurred_at < horizon).then_some(SagaStartError::TooOld { occurred_at, horizon })
+    }
+
+    /// Beyond the dedupe horizon only what still stands is answered.
+    pub(super) async fn start_beyond_the_horizon<O>(
+        &self,
+        definition: Arc<Registered>,
+        key: &str,
+        input_digest: [u8; 32],
+        refused: SagaStartError,
+    ) -> Result<SagaHandle<O>, SagaStartError> {
+        let mut backoff = Backoff::default();
+        loop {
+            match self.0.reads.query.find(&definition.reference.workflow, key).await {
+                Ok(Some(row)) if row.input_digest == input_digest => {
+                    return self.started_before(&row, definition);
+                }
+                Ok(Some(row)) => {
+                    return Err(SagaStartError::Conflict { standing: Box::new(row), input_digest });
+                }
+                Err(Fault::Unavailable(_)) if self.stopped().is_none() => backoff.wait(self.clock()).await,
+                Err(Fault::Unavailable(_)) => return Err(SagaStartError::Stopped),
+                Ok(None) | Err(_) => return Err(refused),
+            }
+        }
+    }
+}
+
+/// What is left of a saga that was purged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// The saga.
+    pub saga: SagaId,
+    /// What it ran.
+    pub workflow: Arc<str>,
+    /// In which version.
+    pub version: u32,
+    /// Its business key.
+    pub key: Arc<str>,
+    /// How it ended: `completed`, `compensated` or `closed`, and why if it turned back.
+    pub outcome: String,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Tombstone {
+    /// None: the saga was not purged.
+    pub(crate) fn of(row: &SagaRow) -> Option<Self> {
+        (row.phase == PURGED).then(|| Self {
+            saga: row.id,
+            workflow: row.definition.workflow.clone(),
+            version: row.definition.version,
+            key: row.key.clone(),
+            outcome: row.outcome.clone().unwrap_or_default(),
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+        })
+    }
+
+    /// Did it end so: `completed`, `compensated` or `closed`?
+    pub fn ended_as(&self, phase: &str) -> bool {
+        self.outcome.split(':').next() == Some(phase)
+    }
+}
+
+impl fmt::Display for Tombstone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the saga {} of {} was purged; it ended", self.saga, self.workflow)?;
+        if let Some(at) = self.ended_at {
+            write!(f, " at {at}")?;
+        }
+        write!(f, " as {}", crate::visible::visible(&self.outcome))
+    }
+}
+
+/// The phase of a saga that was purged.
+const PURGED: &str = "purged";

@@ -1,0 +1,187 @@
+//! What ended long ago is purged, and its key is remembered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use amends::core::event::{FailureKind, Recorded};
+use amends::core::machine::Attempted;
+use amends::core::{ActionId, Json};
+use amends::engine::{OperateError, OutcomeError, Reply, SagaStartError, Tombstone, ViewError};
+use amends::memory::MemoryStore;
+use amends::operator::By;
+use amends::ports::{IntakeFilter, SagaFilter, SagaQuery as _};
+use amends::{Engine, Outcome, SagaHandle, StartOptions};
+
+use crate::workflow::{
+    Log, begin, builder, done, failure, next_engine, operation, pass, step, undone, workflow,
+};
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Time jumps, and whatever is due by then happens.
+async fn jump(time: Duration) {
+    tokio::time::advance(time).await;
+    pass(Duration::from_secs(130)).await;
+}
+
+fn ann(operation: &'static str) -> By {
+    By::new("ann", "why", operation)
+}
+
+async fn start(
+    engine: &Engine,
+    key: &str,
+    input: &str,
+    options: StartOptions,
+) -> Result<SagaHandle, SagaStartError> {
+    engine.start_json("w", key, Json::parse(input).unwrap(), options).await
+}
+
+fn tombstone(outcome: Result<Outcome, OutcomeError>) -> Tombstone {
+    match outcome {
+        Err(OutcomeError::Purged(tombstone)) => *tombstone,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// G15: retention of 30 days; the same trigger on day 31.
+#[tokio::test(start_paused = true)]
+async fn g15_a_trigger_that_comes_again_after_the_purge_finds_that_it_was_handled() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(30 * DAY).start().await.unwrap();
+    let first = start(&engine, "evt-9", "200", StartOptions::default()).await.unwrap();
+    first.outcome().await.unwrap();
+    jump(29 * DAY).await;
+    assert!(first.view().await.is_ok(), "it is kept for 30 days");
+    jump(2 * DAY).await;
+
+    let again = start(&engine, "evt-9", "200", StartOptions::default()).await.unwrap();
+    assert_eq!(again.id(), first.id());
+    assert_eq!(log.lines(), ["charge"], "no new charge");
+    let left = tombstone(again.outcome().await);
+    assert_eq!((left.saga, &*left.key, &*left.outcome), (first.id(), "evt-9", "completed"));
+    let conflict = start(&engine, "evt-9", "500", StartOptions::default()).await.unwrap_err();
+    let SagaStartError::Conflict { standing, .. } = conflict else { panic!("{conflict}") };
+    assert_eq!((standing.id, &*standing.phase), (first.id(), "purged"));
+}
+
+/// G15, the variant: what is not over is never pruned.
+#[tokio::test(start_paused = true)]
+async fn g15_a_saga_that_waits_for_90_days_is_whole_when_somebody_comes() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let wrong = step("charge", &log)
+        .runs(|_| async { Attempted::Persistent(failure(FailureKind::Persistent, "credential")) });
+    let engine = builder(&store, &workflow(vec![wrong])).purge_after(30 * DAY).start().await.unwrap();
+    let saga = begin(&engine, "evt-9").await;
+    saga.settled().await.unwrap();
+    jump(90 * DAY).await;
+    assert_eq!(saga.view().await.unwrap().desk.len(), 1);
+    saga.cancel(operation("op")).await.unwrap();
+    assert!(matches!(saga.outcome().await, Ok(Outcome::Compensated { .. })));
+    jump(31 * DAY).await;
+    assert!(tombstone(saga.outcome().await).ended_as("compensated"), "over is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_asks_for_a_purged_saga_is_told_what_is_left() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).start().await.unwrap();
+    let saga = begin(&engine, "k").await;
+    saga.outcome().await.unwrap();
+    jump(2 * DAY).await;
+
+    let error = saga.view().await.unwrap_err();
+    assert!(matches!(error, ViewError::Purged(_)), "{error}");
+    let told = error.to_string();
+    assert!(told.starts_with("failed to show the saga: ") && told.ends_with(" as completed"), "{told}");
+    assert!(matches!(saga.settled().await, Err(OutcomeError::Purged(_))));
+    let door = engine.operator().saga(saga.id());
+    assert!(matches!(door.inspect().await, Err(ViewError::Purged(_))));
+    assert_eq!(door.cancel(ann("op")).await, Err(OperateError::Purged));
+    assert_eq!(engine.find("w", "k").await.unwrap().unwrap().id(), saga.id());
+    assert_eq!(engine.operator().find("w", "k").await.unwrap().unwrap().phase, "purged");
+    assert!(engine.orphans().await.unwrap().not_here.is_empty());
+    assert_eq!(engine.desk().await.unwrap(), []);
+    let all = SagaFilter { limit: 10, ..SagaFilter::default() };
+    assert_eq!(store.list(&all).await.unwrap().len(), 1);
+
+    // A new process, which does not know the old definition any more, stumbles over nothing either.
+    let id = saga.id();
+    engine.abort().await;
+    drop((saga, door, engine));
+    let other = crate::workflow::workflow(vec![step("charge", &log), step("ship", &log)]);
+    let engine = next_engine(&store, &other).await;
+    pass(Duration::from_secs(60)).await;
+    assert_eq!(begin(&engine, "k").await.id(), id);
+    assert_eq!(log.lines(), ["charge"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_news_of_a_purged_saga_is_kept_unless_it_says_how_the_saga_ended() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).start().await.unwrap();
+    let saga = begin(&engine, "k").await;
+    saga.outcome().await.unwrap();
+    jump(2 * DAY).await;
+    let of = |action: ActionId| action.request_id(saga.id());
+    let charge = of(ActionId::forward("charge"));
+    let reply = |request, answer| engine.reply(saga.id(), request, Some(1), answer, "nats");
+    let refused = || Attempted::Refused(Recorded::Value(Json::parse("\"no\"").unwrap()));
+    assert_eq!(reply(charge, done()).await, Ok(Reply::Agrees), "it completed, and so it was charged");
+    for _ in 0..2 {
+        assert_eq!(reply(charge, refused()).await, Ok(Reply::Kept));
+    }
+    assert_eq!(reply(of(ActionId::compensation("charge")), undone()).await, Ok(Reply::Kept));
+    assert_eq!(reply(of(ActionId::forward("nobodys")), done()).await, Ok(Reply::Kept));
+    let filter = IntakeFilter { code: Some("late-news".to_owned()), limit: 10, ..IntakeFilter::default() };
+    let rows = engine.operator().intake().list(&filter).await.unwrap();
+    let seen: Vec<(_, u64)> = rows.iter().map(|row| (row.saga, row.seen)).collect();
+    assert_eq!(seen, [(Some(saga.id()), 2), (Some(saga.id()), 1), (Some(saga.id()), 1)]);
+    assert_eq!(log.lines(), ["charge"], "late news starts nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_the_dedupe_horizon_a_trigger_is_refused_by_its_own_time() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).forget_after(10 * DAY).start().await.unwrap();
+    let occurred = StartOptions { occurred_at: Some(engine.now()), ..StartOptions::default() };
+    let first = start(&engine, "evt-9", "200", occurred.clone()).await.unwrap();
+    first.outcome().await.unwrap();
+    jump(9 * DAY).await;
+    let again = start(&engine, "evt-9", "200", occurred.clone()).await.unwrap();
+    assert_eq!(again.id(), first.id(), "within the horizon the key is remembered");
+
+    jump(Duration::from_secs(24 * 3_600 - 300)).await;
+    assert!(store.find("w", "evt-9").await.unwrap().is_some(), "the key outlives the horizon");
+    jump(DAY).await;
+    assert!(store.find("w", "evt-9").await.unwrap().is_none(), "and is then forgotten");
+    let refused = start(&engine, "evt-9", "200", occurred.clone()).await.unwrap_err();
+    assert!(matches!(refused, SagaStartError::TooOld { .. }), "{refused}");
+    assert_eq!(log.lines(), ["charge"]);
+    let fresh = StartOptions { occurred_at: Some(engine.now()), ..StartOptions::default() };
+    assert!(start(&engine, "evt-10", "200", fresh).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_still_stands_is_answered_however_old_its_trigger_is() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let wrong = step("charge", &log)
+        .runs(|_| async { Attempted::Persistent(failure(FailureKind::Persistent, "credential")) });
+    let engine = builder(&store, &workflow(vec![wrong]))
+        .purge_after(DAY)
+        .forget_after(10 * DAY)
+        .start()
+        .await
+        .unwrap();
+    let occurred = StartOptions { occurred_at: Some(engine.now()), ..StartOptions::default() };
+    let first = start(&engine, "evt-9", "200", occurred.clone()).await.unwrap();
+    first.settled().await.unwrap();
+    jump(30 * DAY).await;
+    assert_eq!(start(&engine, "evt-9", "200", occurred.clone()).await.unwrap().id(), first.id());
+    let conflict = start(&engine, "evt-9", "500", occurred).await.unwrap_err();
+    assert!(matches!(conflict, SagaStartError::Conflict { .. }), "{conflict}");
+}
