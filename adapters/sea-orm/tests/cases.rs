@@ -2,17 +2,22 @@
 
 #[path = "cases/both.rs"]
 mod both;
+#[path = "postgres/rows.rs"]
+mod rows;
+#[path = "cases/storage.rs"]
+mod storage;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use amends::ports::{SagaFilter, SagaQuery as _};
+use amends::ports::{SagaFilter, SagaQuery as _, SagaStore as _, Sharing};
 use amends_core::SagaId;
-use amends_sea_orm::SqliteStore;
+use amends_sea_orm::{SqliteSettings, SqliteStore};
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _};
 
 use both::Place;
+use rows::{ME, OTHER, T0};
 
 /// A file in a folder that goes with the test, and the one process at a time that has it open.
 struct File {
@@ -129,4 +134,51 @@ async fn g20_a_damaged_row_is_named_in_its_page_and_hides_no_other() {
 #[tokio::test]
 async fn g33_other_content_under_a_version_that_is_under_way_is_refused_at_the_start() {
     both::g33_other_content_under_a_version_that_is_under_way_is_refused_at_the_start(&File::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g22_two_workers_write_a_thousand_transitions_beside_a_reader() {
+    let file = File::new();
+    let settings = SqliteSettings { sharing: Sharing::Shared, ..SqliteSettings::default() };
+    let store = SqliteStore::open_with(file.path(), settings).await.expect("it opens");
+    store.join(ME, "one", T0).await.expect("it joins");
+    store.join(OTHER, "two", T0).await.expect("it joins");
+    let workers = [(store.clone(), ME), (store, OTHER)];
+    storage::g22_two_workers_write_a_thousand_transitions_beside_a_reader(workers).await;
+}
+
+#[tokio::test]
+async fn g23_a_cancelled_unit_of_work_poisons_no_connection() {
+    let file = File::new();
+    let store = file.open().await;
+    store.join(ME, "node", T0).await.expect("it joins");
+    let elsewhere = SqliteStore::open_read_only(file.path()).await.expect("it opens");
+    storage::g23_a_cancelled_unit_of_work_poisons_no_connection(&*store, &elsewhere).await;
+}
+
+#[test]
+fn g24_due_times_are_instants_in_every_time_zone() {
+    if storage::zone().is_none() {
+        return storage::in_each_zone("g24_due_times_are_instants_in_every_time_zone");
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    runtime.block_on(async {
+        let file = File::new();
+        storage::assert_due_by_instant(&storage::due_at_six(&*file.open().await).await);
+    });
+}
+
+/// So there is one spelling of a time.
+#[tokio::test]
+async fn g24_every_time_is_a_whole_number() {
+    let file = File::new();
+    drop(file.open().await);
+    let times = "SELECT m.name || '.' || c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c \
+        WHERE m.type = 'table' AND m.name NOT LIKE '%migration%' \
+        AND (c.name LIKE '%\\_at' ESCAPE '\\' OR c.name IN ('at', 'since', 'deadline', 'first_seen', 'last_seen'))";
+    let times: Vec<(String, String)> =
+        sqlx::query_as(times).fetch_all(&mut file.stranger().await).await.expect("it reads");
+    assert!(times.len() > 20, "{times:?}");
+    let others: Vec<_> = times.iter().filter(|(_, of)| of != "INTEGER").collect();
+    assert!(others.is_empty(), "{others:?}");
 }

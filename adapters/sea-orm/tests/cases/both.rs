@@ -306,6 +306,7 @@ pub(crate) async fn g15_a_trigger_after_the_purge_finds_that_it_was_handled(plac
     assert!(matches!(&told, OutcomeError::Purged(left) if left.ended_as("completed")), "{told}");
     let error = process.start("order", "evt-9", "500").await.expect_err("it is another trigger");
     assert!(matches!(error, SagaStartError::Conflict { .. }), "{error}");
+    drop(again);
     assert_eq!(go.available_permits(), 0, "charged once, and nobody waits for a second time");
     go.add_permits(1);
     assert!(matches!(process.ends("evt-10").await, Ok(Outcome::Completed(_))), "{waiting}");
@@ -314,5 +315,6 @@ pub(crate) async fn g15_a_trigger_after_the_purge_finds_that_it_was_handled(plac
     let next = place.process(&[&waits("order", 2, true, &open())]).await;
     let again = next.start("order", "evt-9", "200").await.expect("nobody here knows its version any more");
     assert_eq!(again.id(), first);
+    drop(again);
     place.dies(next).await;
 }

@@ -17,6 +17,8 @@ mod recording;
 mod rows;
 mod server;
 mod start_in;
+#[path = "../cases/storage.rs"]
+mod storage;
 #[path = "../publishing/story.rs"]
 mod story;
 #[path = "../recording/told.rs"]
