@@ -1,11 +1,13 @@
 //! Every message ends as exactly one of saga, duplicate, conflict, refused and intake.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use amends::Outcome;
-use amends::core::Timestamp;
-use amends::core::admission;
-use amends_nats::{Counters, Unfit};
+use amends::core::{Timestamp, admission};
+use amends::memory::MemoryStore;
+use amends::{Engine, Outcome};
+use amends_nats::{Counters, Triggers, Unfit};
 
 use crate::world::{CONSUMER, World, event, order, quick, until_ended};
 
@@ -99,6 +101,27 @@ async fn every_kind_of_message_has_its_ending_and_the_counters_add_up() {
 
     world.ended("o-1").await;
     assert_eq!(world.ledger.entries(), BTreeMap::from([("o-1".to_owned(), 1)]));
+    world.assert_all_acknowledged().await;
+}
+
+#[tokio::test]
+async fn an_event_older_than_what_is_remembered_is_refused_and_kept() {
+    let store = Arc::new(MemoryStore::new());
+    let world = World::on(store.clone()).await;
+    world.engine.abort().await;
+    let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+    let forgetful = Engine::builder(store).register(world.saga.clone());
+    let forgetful = forgetful.purge_after(hours(2)).forget_after(hours(3)).start().await.unwrap();
+    let triggers = Triggers::on(&world.connection, &forgetful).with(world.trigger()).start().await.unwrap();
+    let old = event("o-1", 1).replace(r#""data""#, r#""time":"2020-01-01T00:00:00Z","data""#);
+    world.publish(&[], old.clone()).await;
+    world.place("o-2", 1).await;
+    let counters = until_ended(&triggers, 2).await;
+    assert_eq!(counters, Counters { deliveries: 2, sagas: 1, refused: 1, ..Counters::default() });
+    let kept = world.intake().await;
+    assert_eq!((kept.len(), kept[0].reason.code.as_str()), (1, "refused"));
+    assert_eq!(kept[0].raw.kept, old.as_bytes());
+    assert!(kept[0].reason.words.contains("it occurred at 2020-01-01T00:00:00.000Z"), "{:?}", kept[0].reason);
     world.assert_all_acknowledged().await;
 }
 
