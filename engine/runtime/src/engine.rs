@@ -2,6 +2,7 @@
 
 mod begun;
 mod builder;
+mod counters;
 mod dry_run;
 mod errors;
 mod handle;
@@ -27,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use begun::Begun;
 pub use builder::{EngineBuilder, Limits, Registrable};
+pub(crate) use counters::Counted;
+pub use counters::EngineCounters;
 pub use dry_run::DryRunError;
 pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
@@ -68,6 +71,7 @@ struct Inner {
     board: Arc<Board>,
     outbox: Arc<dyn OutboxStore>,
     publishing: Outbox,
+    counted: Arc<Counted>,
     intake: Arc<dyn IntakeStore>,
     ids: Arc<dyn Ids>,
     limits: Limits,
@@ -461,7 +465,7 @@ impl Engine {
     ) -> Self {
         let Parts { store, mail, outbox, nodes, board, incarnation, definitions, limits, clock, ids, .. } =
             parts;
-        let Worker { starts, requests, stopped, ended, parts, publishing, publishers } = worker;
+        let Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted } = worker;
         Self(Arc::new(Inner {
             store,
             reads,
@@ -470,6 +474,7 @@ impl Engine {
             board,
             outbox,
             publishing,
+            counted,
             intake,
             ids,
             limits,

@@ -94,7 +94,7 @@ mod worker;
 pub use amends_core as core;
 pub use authoring::*;
 pub use engine::{
-    Begun, Drained, Engine, EngineBuilder, LaneShares, Limits, LogNotifier, Outcome, SagaHandle, Settled,
-    StartOptions, StopReason,
+    Begun, Drained, Engine, EngineBuilder, EngineCounters, LaneShares, Limits, LogNotifier, Outcome,
+    SagaHandle, Settled, StartOptions, StopReason,
 };
 pub use view::SagaView;

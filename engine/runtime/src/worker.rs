@@ -78,7 +78,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authoring::DependencyLimits;
 use crate::controls::Board;
-use crate::engine::{Limits, StopReason};
+use crate::engine::{Counted, Limits, StopReason};
 use crate::ports::{Clock, Ids, NodeStore, OutboxStore, PurgeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
@@ -124,6 +124,7 @@ pub(crate) struct Worker {
     /// Its parts, the loop first.
     pub(crate) parts: Vec<JoinHandle<()>>,
     pub(crate) publishing: Outbox,
+    pub(crate) counted: Arc<Counted>,
     /// They have something to finish when the loop has ended.
     pub(crate) publishers: Vec<JoinHandle<()>>,
 }
@@ -150,6 +151,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let heartbeat = heartbeat::run(nodes.clone(), incarnation, clock.clone(), term.clone(), news.clone());
     let membership = Membership::new(nodes.clone(), incarnation, clock.clone(), term, news.clone());
     let stopped = Arc::new(OnceLock::new());
+    let counted = Arc::new(Counted::default());
     let outside = publisher::Outside {
         store: outbox,
         sharing: nodes.sharing(),
@@ -158,6 +160,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         lease: lease.clone(),
         news: news.clone(),
         stopped: stopped.clone(),
+        counted: counted.clone(),
         bounds: publisher::Bounds {
             under_way_max: limits.publishing_max,
             within: limits.publish_within,
@@ -214,7 +217,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let driver = driver::Driver {
         incarnation,
         ids,
-        wires: invoke::Wires { clock: clock.clone(), lease, news },
+        wires: invoke::Wires { clock: clock.clone(), lease, news, counted: counted.clone() },
         inlets: driver::Inlets {
             news: news_inlet,
             requests: requests_inlet,
@@ -265,5 +268,5 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     if shared {
         parts.push(tokio::spawn(heartbeat));
     }
-    Worker { starts, requests, stopped, ended, parts, publishing, publishers }
+    Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted }
 }

@@ -30,6 +30,7 @@ use super::active::{Active, By, Flight, Send, Sent, UnderWay};
 use super::input::News;
 use super::lease::Lease;
 use crate::authoring::{BoxFuture, ContextParts, ForwardOutcome, Precondition, Preview, StepContext};
+use crate::engine::Counted;
 use crate::ports::Clock;
 
 /// The longest message kept with a failure, in bytes.
@@ -43,6 +44,7 @@ pub(super) struct Wires {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lease: Arc<Lease>,
     pub(super) news: UnboundedSender<News>,
+    pub(super) counted: Arc<Counted>,
 }
 
 /// Sends what was journalled as started. A message has left with its transition, and its reply is awaited.
@@ -79,13 +81,14 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
     );
     let node = active.definition.nodes[ix.0].clone();
     let report = Report { news: wires.news.clone(), call: Some((active.state.id, action.clone(), what)) };
-    let (clock, lease) = (wires.clock.clone(), wires.lease.clone());
+    let (clock, lease, counted) = (wires.clock.clone(), wires.lease.clone(), wires.counted.clone());
     let outcome = forward_outcome(&active.state.step(ix).forward);
     let running = tokio::spawn(
         async move {
             if !lease.holds() {
                 return report.unsent();
             }
+            counted.call();
             let clock = &*clock;
             match what {
                 Sent::Attempt(_) => {

@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 use super::input::News;
 use super::invoke::panic_text;
 use super::lease::Lease;
-use crate::engine::{OutboxTrouble, StopReason};
+use crate::engine::{Counted, OutboxTrouble, StopReason};
 use crate::ports::{
     Clock, Fault, OutboxKind, OutboxMessage, OutboxPlace, OutboxStore, PublishError, Published, Publisher,
     REFUSAL_WAIT_MAX, Sharing,
@@ -92,6 +92,7 @@ pub(super) struct Outside {
     pub(super) news: UnboundedSender<News>,
     /// Set once the worker's loop has ended.
     pub(super) stopped: Arc<OnceLock<StopReason>>,
+    pub(super) counted: Arc<Counted>,
     pub(super) bounds: Bounds,
 }
 
@@ -348,6 +349,9 @@ impl Publishing {
             let Some(message) = self.read.pop_front() else { return Ok(()) };
             self.outside.lease.held().await?;
             self.under_way.insert(message.place);
+            if self.kind == OutboxKind::Command {
+                self.outside.counted.call();
+            }
             let (publisher, clock) = (self.publisher.clone(), self.outside.clock.clone());
             let within = self.outside.bounds.within;
             self.calls.spawn(call(publisher, clock, within, message));

@@ -139,6 +139,10 @@ impl Driver {
                 .for_each(|flight| flight.stop.cancel());
         }
         for send in sends {
+            match send.what {
+                Sent::Attempt(_) => self.wires.counted.attempt(),
+                Sent::Query { .. } => self.wires.counted.query(),
+            }
             if self.mode.draining.is_none() || matches!(send.by, By::Message(_)) {
                 self.mode.flying += usize::from(matches!(send.by, By::Call(_)));
                 invoke::send(active, send, &self.wires);
