@@ -336,7 +336,7 @@ impl ConsumerSettings {
     fn usable(&self, found: consumer::Info) -> Result<(consumer::Info, Vec<Difference>), DeclareError> {
         let unusable = |reason: &str| DeclareError::Unusable { of: self.of(), reason: reason.to_owned() };
         if found.config.deliver_subject.is_some() {
-            return Err(unusable("it pushes messages; triggers pull them"));
+            return Err(unusable("it pushes messages; here they are pulled"));
         }
         if found.config.ack_policy != AckPolicy::Explicit {
             return Err(unusable(

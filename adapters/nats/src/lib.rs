@@ -18,21 +18,23 @@ mod connection;
 mod declare;
 mod participant;
 mod publisher;
-mod pull;
 mod readiness;
 mod replies;
 mod settings;
 mod streams;
+mod taking;
 mod version;
 mod wire;
 
 pub use command::{CommandStep, Commands, NameError};
 pub use connection::{ConnectError, Connection};
 pub use declare::{ConsumerSettings, DeclareError, Difference, StreamSettings};
-pub use participant::{Handler, NotNow, Participant, ParticipantError, ParticipantSettings};
+pub use participant::{
+    Handler, NotNow, Participant, ParticipantCounters, ParticipantError, ParticipantSettings,
+};
 pub use publisher::NatsPublisher;
-pub use readiness::{Readiness, TriggerReadiness, TriggerState};
-pub use replies::{Replies, ReplySettings};
+pub use readiness::{ConsumerReadiness, ConsumerState, Readiness, TriggerReadiness};
+pub use replies::{Replies, ReplyCounters, ReplySettings};
 pub use service::{EngineService, ServiceError, ServiceSettings};
 pub use settings::{Login, NatsSettings, Tls};
 pub use streams::streams;

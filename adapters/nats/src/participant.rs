@@ -5,22 +5,25 @@
 //!
 //! Failure cases. *The process dies* anywhere: the command comes again, the barrier answers from what is kept, the reply is
 //! published again under its id. *The handler cannot work now, or panics*: nothing is answered, the command comes again
-//! after a growing delay. *The stream does not take the reply*: the same. *The consumer is gone, or the
-//! server*: it is declared again, for as long as the participant runs.
+//! after a growing delay. *The stream does not take the reply*: the same. What can break in pulling is
+//! [`taking`](crate::taking)'s.
 
 mod commands;
 mod queries;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use async_nats::jetstream::consumer::{AckPolicy, Consumer, pull};
-use async_nats::jetstream::stream::Stream;
 use async_trait::async_trait;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use self::commands::Ending;
 use crate::connection::Connection;
+use crate::declare::{ConsumerSettings, DeclareError};
+use crate::readiness::ConsumerReadiness;
+use crate::taking::{self, Taker, Wanted};
 use crate::wire::{Call, PREFIX_MAX, Reply, is_name};
 
 /// The service cannot work now, for this reason: nothing took effect, and the command comes again.
@@ -68,6 +71,10 @@ pub struct ParticipantSettings {
     pub ack_wait: Duration,
     /// The longest wait before a command that could not be worked on comes again. Default 30 s.
     pub delay_max: Duration,
+    /// May the consumer be created where it is missing? Otherwise readiness names it. Default yes.
+    pub create: bool,
+    /// Readiness calls it stalled when commands are in hand and none ended for so long. Default 10 s.
+    pub stalled_after: Duration,
 }
 
 impl ParticipantSettings {
@@ -79,6 +86,8 @@ impl ParticipantSettings {
             in_flight: 64,
             ack_wait: Duration::from_secs(30),
             delay_max: Duration::from_secs(30),
+            create: true,
+            stalled_after: Duration::from_secs(10),
         }
     }
 }
@@ -92,22 +101,51 @@ pub enum ParticipantError {
         "failed to begin as `{0}`: a service and a prefix are 1 to {PREFIX_MAX} of A–Z, a–z, 0–9, `-`, `_`"
     )]
     Name(String),
-    /// The stream of commands cannot be used.
-    #[error("failed to take commands from the stream {stream}: {reason}; the engine's operator declares it")]
-    Stream {
-        /// The stream.
-        stream: String,
+    /// The stream of commands, which the engine's operator declares, or the consumer on it, cannot be used.
+    #[error(transparent)]
+    Declare(#[from] DeclareError),
+    /// Queries cannot be subscribed to.
+    #[error("failed to subscribe to {subject}: {reason}")]
+    Subscribe {
+        /// The subject.
+        subject: String,
         /// Why not.
         reason: String,
     },
 }
 
-/// A service that takes part in sagas, while this is kept. Dropping it ends it at once; [`Self::stop`] lets it finish
-/// what it works on.
-#[derive(Debug)]
+/// How many commands and queries a service took in this process since it began, and what became of them.
+///
+/// A *delivery* is one message handed over once; the same command may come again. `deliveries` is always the sum of what
+/// follows it, without `unconfirmed` and `queries`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ParticipantCounters {
+    /// Deliveries of commands taken.
+    pub deliveries: u64,
+    /// Those that were answered, from what was kept too.
+    pub answered: u64,
+    /// Those that were no commands: answered as far as they say to whom, and terminated.
+    pub malformed: u64,
+    /// Those that could not be worked on now. They come again.
+    pub put_off: u64,
+    /// Those given back because this process ends. They come again.
+    pub returned: u64,
+    /// Those being worked on.
+    pub in_hand: u64,
+    /// Among all that ended, those whose acknowledgement nobody confirmed. They may come again.
+    pub unconfirmed: u64,
+    /// Queries that came.
+    pub queries: u64,
+}
+
+/// A service that takes part in sagas, while this is kept. Dropping it ends it at once, as if the process died;
+/// [`Self::stop`] lets it finish what it works on.
 pub struct Participant {
+    taker: Arc<dyn HasTaker>,
+    /// How many queries came.
+    asked: Arc<AtomicU64>,
     stop: CancellationToken,
-    parts: Vec<JoinHandle<()>>,
+    running: TaskTracker,
 }
 
 /// What every part of a participant needs.
@@ -115,7 +153,20 @@ struct Shared<H> {
     connection: Connection,
     settings: ParticipantSettings,
     handler: H,
+    taker: Taker,
     stop: CancellationToken,
+    asked: Arc<AtomicU64>,
+}
+
+/// A participant, whatever its handler is.
+trait HasTaker: Send + Sync {
+    fn taker(&self) -> &Taker;
+}
+
+impl<H: Handler> HasTaker for Shared<H> {
+    fn taker(&self) -> &Taker {
+        &self.taker
+    }
 }
 
 impl Participant {
@@ -131,53 +182,81 @@ impl Participant {
         if let Some(wrong) = [&settings.service, &settings.prefix].into_iter().find(|name| !is_name(name)) {
             return Err(ParticipantError::Name(wrong.clone()));
         }
-        let stop = CancellationToken::new();
-        let shared = Arc::new(Shared { connection, settings, handler, stop: stop.clone() });
-        shared.declare().await?;
-        let asked = queries::subscribe(&shared).await?;
-        let parts =
-            vec![tokio::spawn(commands::run(shared.clone())), tokio::spawn(queries::run(shared, asked))];
-        Ok(Self { stop, parts })
+        let taker = Taker::new(connection.clone(), wanted(&settings));
+        let consumer = taker.declare().await?;
+        let (stop, asked) = (CancellationToken::new(), Arc::default());
+        let shared = Shared { connection, settings, handler, taker, stop: stop.clone(), asked };
+        let shared = Arc::new(shared);
+        let queries = queries::subscribe(&shared).await?;
+        shared.taker.status.pulls();
+        let running = TaskTracker::new();
+        running.spawn(taking::run(shared.clone(), Some(consumer)));
+        running.spawn(queries::run(shared.clone(), queries));
+        running.close();
+        Ok(Self { asked: shared.asked.clone(), taker: shared, stop, running })
+    }
+
+    /// How its consumer stands: for [`Readiness::with`](crate::Readiness::with).
+    pub fn readiness(&self) -> ConsumerReadiness {
+        self.taker.taker().readiness()
+    }
+
+    /// What it has done in this process.
+    pub fn counters(&self) -> ParticipantCounters {
+        let totals = self.taker.taker().tally.read();
+        let of = |ending: Ending| totals.endings[ending as usize];
+        ParticipantCounters {
+            deliveries: totals.deliveries,
+            answered: of(Ending::Answered),
+            malformed: of(Ending::Malformed),
+            put_off: of(Ending::PutOff),
+            returned: of(Ending::Returned),
+            in_hand: totals.in_hand,
+            unconfirmed: totals.unconfirmed,
+            queries: self.asked.load(Ordering::Relaxed),
+        }
     }
 
     /// Takes nothing new, and returns once what it works on is done.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        self.taker.taker().close();
         self.stop.cancel();
-        for part in &mut self.parts {
-            let _ = part.await;
-        }
+        self.running.wait().await;
+        self.taker.taker().in_hand.wait().await;
+    }
+}
+
+impl std::fmt::Debug for Participant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = &self.taker.taker().wanted.consumer.name;
+        f.debug_struct("Participant").field("service", of).finish_non_exhaustive()
     }
 }
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        self.parts.iter().for_each(JoinHandle::abort);
+        self.stop.cancel();
+        self.taker.taker().kill();
     }
 }
 
-impl<H> Shared<H> {
-    fn stream(&self) -> String {
-        commands_stream(&self.settings.prefix)
-    }
-
-    /// The durable consumer of this service, as `PROTOCOL.md`, section 2, has it.
-    async fn declare(&self) -> Result<Consumer<pull::Config>, ParticipantError> {
-        let ParticipantSettings { service, prefix, ack_wait, .. } = &self.settings;
-        let config = pull::Config {
-            durable_name: Some(service.clone()),
-            filter_subject: format!("{prefix}.command.{service}.>"),
-            ack_policy: AckPolicy::Explicit,
-            ack_wait: *ack_wait,
-            max_deliver: -1,
-            ..pull::Config::default()
-        };
-        let wrong = |error: &dyn std::fmt::Display| ParticipantError::Stream {
-            stream: self.stream(),
-            reason: error.to_string(),
-        };
-        let stream: Stream =
-            self.connection.jetstream().get_stream(self.stream()).await.map_err(|error| wrong(&error))?;
-        stream.create_consumer(config).await.map_err(|error| wrong(&error))
+/// The durable consumer of this service, as `PROTOCOL.md`, section 2, has it.
+fn wanted(settings: &ParticipantSettings) -> Wanted {
+    let ParticipantSettings { service, prefix, in_flight, .. } = settings;
+    let filter = format!("{prefix}.command.{service}.>");
+    let consumer = ConsumerSettings {
+        ack_wait: settings.ack_wait,
+        // The server's own number, which processes of this service in other languages declare.
+        ack_pending_max: 1_000,
+        ..ConsumerSettings::new(commands_stream(prefix), filter, service)
+    };
+    Wanted {
+        create: settings.create,
+        in_hand_max: u32::try_from(*in_flight).unwrap_or(u32::MAX),
+        stalled_after: settings.stalled_after,
+        // A login may be allowed to answer once what was delivered to it.
+        confirmations_max: 1,
+        ..Wanted::new(consumer)
     }
 }
 

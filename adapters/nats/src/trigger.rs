@@ -24,7 +24,6 @@
 //! * *Intake is full*, or *a person holds the starts of the workflow*: nothing more is pulled until a person has closed
 //!   something, or released them.
 
-mod delivery;
 mod ending;
 mod envelope;
 mod event;
@@ -32,13 +31,10 @@ mod event;
 mod start;
 mod verdict;
 
-mod pull;
-mod session;
 mod work;
 
 mod advisory;
 mod run;
-mod status;
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_nats::{HeaderMap, Message, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -13,8 +14,8 @@ use crate::wire::{ATTEMPT, Call, DIRECTION, PROTOCOL, REQUEST_ID, Reply, SAGA, T
 pub(super) async fn subscribe<H>(shared: &Shared<H>) -> Result<Subscriber, ParticipantError> {
     let subject = format!("{}.query.{}.>", shared.settings.prefix, shared.settings.service);
     let client = shared.connection.client();
-    let wrong = |error: &dyn std::fmt::Display| ParticipantError::Stream {
-        stream: subject.clone(),
+    let wrong = |error: &dyn std::fmt::Display| ParticipantError::Subscribe {
+        subject: subject.clone(),
         reason: error.to_string(),
     };
     let asked = client.queue_subscribe(subject.clone(), shared.settings.service.clone()).await;
@@ -31,6 +32,7 @@ pub(super) async fn run<H: Handler>(shared: Arc<Shared<H>>, asked: Subscriber) {
 
 async fn answer<H: Handler>(shared: &Shared<H>, message: Message) {
     let Some(inbox) = message.reply.clone() else { return };
+    shared.asked.fetch_add(1, Ordering::Relaxed);
     let empty = HeaderMap::new();
     let headers = message.headers.as_ref().unwrap_or(&empty);
     let reply = match Call::read(&message.subject, headers, &message.payload) {

@@ -12,8 +12,8 @@ use async_nats::jetstream::consumer;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 
-use super::delivery::dedupe;
 use super::work::Running;
+use crate::taking::dedupe;
 
 /// What the server says.
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ pub(super) async fn listen(running: &Arc<Running>, consumer: &consumer::Info) {
     }
     let (stream, name) = (&consumer.stream_name, &consumer.name);
     let subject = format!("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{stream}.{name}");
-    let client = running.connection.client();
+    let client = running.taker.connection.client();
     // One node is enough; if two hear it, the second adds nothing.
     let Ok(mut advisories) = client.queue_subscribe(subject, format!("amends-{name}")).await else {
         return std::future::pending().await;
@@ -49,7 +49,7 @@ async fn keep(running: &Arc<Running>, stream: &str, advisory: &Advisory) {
         "the consumer gave it up after {} deliveries; no saga was started for it by this consumer",
         advisory.deliveries
     );
-    let found = match running.connection.jetstream().get_stream_no_info(stream).await {
+    let found = match running.taker.connection.jetstream().get_stream_no_info(stream).await {
         Ok(of) => of.get_raw_message(advisory.stream_seq).await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };

@@ -1,6 +1,6 @@
-//! How deliveries end, counted.
+//! How the deliveries of a trigger end.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::taking::Totals;
 
 /// How a delivery ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,34 +50,11 @@ pub struct Counters {
     pub unconfirmed: u64,
 }
 
-/// The counters while they count.
-#[derive(Default)]
-pub(crate) struct Counts {
-    deliveries: AtomicU64,
-    endings: [AtomicU64; 7],
-    unconfirmed: AtomicU64,
-}
-
-impl Counts {
-    /// One more is in hand. Was none before?
-    pub(crate) fn taken(&self) -> bool {
-        let idle = self.counters().in_hand == 0;
-        self.deliveries.fetch_add(1, Ordering::SeqCst);
-        idle
-    }
-
-    pub(crate) fn ended(&self, ending: Ending) {
-        self.endings[ending as usize].fetch_add(1, Ordering::SeqCst);
-    }
-
-    pub(crate) fn unconfirmed(&self) {
-        self.unconfirmed.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// The endings first: what is taken meanwhile is in hand, and never less than nothing.
-    pub(crate) fn counters(&self) -> Counters {
-        let of = |ending: Ending| self.endings[ending as usize].load(Ordering::SeqCst);
-        let mut counters = Counters {
+impl From<Totals> for Counters {
+    fn from(totals: Totals) -> Self {
+        let of = |ending: Ending| totals.endings[ending as usize];
+        Self {
+            deliveries: totals.deliveries,
             sagas: of(Ending::Saga),
             duplicates: of(Ending::Duplicate),
             conflicts: of(Ending::Conflict),
@@ -85,12 +62,9 @@ impl Counts {
             intake: of(Ending::Intake),
             failed: of(Ending::Failed),
             returned: of(Ending::Returned),
-            unconfirmed: self.unconfirmed.load(Ordering::SeqCst),
-            ..Counters::default()
-        };
-        counters.deliveries = self.deliveries.load(Ordering::SeqCst);
-        counters.in_hand = counters.deliveries - counters.ended();
-        counters
+            in_hand: totals.in_hand,
+            unconfirmed: totals.unconfirmed,
+        }
     }
 }
 

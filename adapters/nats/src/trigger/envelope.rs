@@ -9,8 +9,8 @@ use amends::core::{Json, Timestamp, TraceContext};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::delivery::Delivery;
 use super::event::{Event, Unfit, header};
+use crate::taking::Delivery;
 
 const STRUCTURED: &str = "application/cloudevents+json";
 

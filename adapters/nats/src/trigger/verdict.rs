@@ -3,10 +3,10 @@
 use amends::engine::{IntakeMessage, SagaStartError};
 use amends::ports::IntakeReason;
 
-use super::delivery::Delivery;
 use super::ending::Ending;
 use super::event::{Event, Unfit};
 use super::start::{NoSaga, Stands};
+use crate::taking::Delivery;
 
 /// The most bytes of headers that the reason in intake shows.
 const HEADERS_SHOWN_MAX: usize = 1_024;

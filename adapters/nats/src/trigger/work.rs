@@ -2,26 +2,21 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use amends::Engine;
-use amends::core::Timestamp;
 use amends::engine::{IntakeError, IntakeMessage};
-use amends::ports::{Clock, Fault};
+use amends::ports::Fault;
+use async_nats::jetstream::consumer;
+use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use super::Declared;
-use super::delivery::{Answer, Delivery};
-use super::ending::{Counts, Ending};
-use super::envelope;
-use super::status::{HeldBy, Status};
+use super::ending::Ending;
+use super::start::Starts;
 use super::verdict::Verdict;
-use crate::connection::{Connection, RequestFailure};
+use super::{TriggerLimits, advisory, envelope};
+use crate::taking::{Answer, Delivery, HeldBy, Taker, Work};
 
 /// The first and the longest wait before something is put into a full intake again.
 const FULL_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -29,25 +24,12 @@ const FULL_WAIT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_
 /// The first and the longest wait before a start that is held is made again.
 const HELD_WAIT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
-/// How often an acknowledgement is sent until it is confirmed.
-const CONFIRMATIONS_MAX: u32 = 2;
-
 /// Everything that a running trigger needs.
 pub(super) struct Running {
-    pub(super) declared: Declared,
-    pub(super) connection: Connection,
+    pub(super) taker: Taker,
+    pub(super) limits: TriggerLimits,
+    pub(super) starter: Arc<dyn Starts>,
     pub(super) engine: Engine,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) counts: Counts,
-    pub(super) status: Status,
-    /// Room for messages in hand.
-    pub(super) room: Arc<Semaphore>,
-    /// What is in hand.
-    pub(super) in_hand: TaskTracker,
-    /// Nothing more is pulled.
-    pub(super) closing: CancellationToken,
-    /// What is in hand is given back.
-    pub(super) giving_back: CancellationToken,
 }
 
 /// It could not be kept.
@@ -58,27 +40,18 @@ enum NotKept {
     Unstorable(String),
 }
 
-impl Running {
-    pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
+#[async_trait]
+impl Work for Running {
+    const RETURNED: usize = Ending::Returned as usize;
+
+    fn taker(&self) -> &Taker {
+        &self.taker
     }
 
-    pub(super) async fn sleep(&self, wait: Duration) {
-        self.clock.sleep_until(self.clock.now() + wait).await;
-    }
-
-    fn take(&self) {
-        let first_in_hand = self.counts.taken().then(|| self.now());
-        self.status.taken(first_in_hand);
-    }
-
-    /// Sees one delivery through.
-    pub(super) async fn see_through(&self, delivery: Delivery, ack_wait: Duration) {
-        self.take();
-        let (answer, ending) = self.kept_alive(&delivery, ack_wait, self.settled(&delivery)).await;
-        self.confirm(&delivery, answer).await;
-        self.counts.ended(ending);
-        self.status.moved(self.now());
+    async fn see_through(&self, delivery: &Delivery, ack_wait: Duration) -> usize {
+        let settled = self.taker.kept_alive(delivery, ack_wait, self.settled(delivery));
+        let (answer, ending) = settled.await;
+        self.taker.confirm(delivery, answer).await;
         tracing::debug!(
             stream = delivery.stream,
             sequence = delivery.sequence,
@@ -86,48 +59,33 @@ impl Running {
             ?ending,
             "a message ended"
         );
+        ending as usize
     }
 
-    /// Gives back what was pulled and not taken.
-    pub(super) async fn give_back(&self, delivery: Delivery) {
-        self.take();
-        self.confirm(&delivery, Answer::Nak(Duration::ZERO)).await;
-        self.counts.ended(Ending::Returned);
-        self.status.moved(self.now());
-    }
-
-    /// While it is being worked on, the broker is told so, that it does not deliver it elsewhere.
-    async fn kept_alive<T>(
-        &self,
-        delivery: &Delivery,
-        ack_wait: Duration,
-        work: impl Future<Output = T>,
-    ) -> T {
-        let mut work = pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                done = &mut work => return done,
-                () = self.sleep(ack_wait / 3) => {
-                    let progress = Answer::Progress.on_the_wire();
-                    if let Err(error) = self.connection.client().publish(delivery.reply(), progress.into()).await {
-                        tracing::debug!(%error, "the broker could not be told that a message is being worked on");
-                    }
-                }
-            }
-        }
-    }
-
-    async fn settled(&self, delivery: &Delivery) -> (Answer, Ending) {
+    /// Listens for what the broker gives up; when the engine ends, nothing more is pulled.
+    async fn beside(self: Arc<Self>, consumer: &consumer::Info) {
         tokio::select! {
-            biased;
-            () = self.giving_back.cancelled() => (Answer::Nak(Duration::ZERO), Ending::Returned),
-            settled = self.decided(delivery) => settled,
+            () = advisory::listen(&self, consumer) => {}
+            _ = self.engine.until_stopped() => {}
         }
+    }
+
+    fn end(&self) -> String {
+        match self.engine.stopped() {
+            Some(reason) => format!("the engine has stopped: {reason}"),
+            None => "it was stopped".to_owned(),
+        }
+    }
+}
+
+impl Running {
+    async fn settled(&self, delivery: &Delivery) -> (Answer, Ending) {
+        let settled = self.taker.unless_given_back(self.decided(delivery)).await;
+        settled.unwrap_or((Answer::Nak(Duration::ZERO), Ending::Returned))
     }
 
     async fn decided(&self, delivery: &Delivery) -> (Answer, Ending) {
-        let failures_max = self.declared.limits.failures_max.max(1);
+        let failures_max = self.limits.failures_max.max(1);
         let verdict = if delivery.number > failures_max.saturating_mul(2) {
             let words = format!("it was delivered {} times and never came to an end", delivery.number);
             Verdict::keep("failing", &words, delivery, None)
@@ -169,13 +127,13 @@ impl Running {
         loop {
             match self.started(delivery).await {
                 Verdict::Wait(reason) if self.engine.stopped().is_none() => {
-                    self.status.held(HeldBy::Person, reason);
-                    self.sleep(wait).await;
+                    self.taker.status.held(HeldBy::Person, reason);
+                    self.taker.sleep(wait).await;
                     wait = (wait * 2).min(longest);
                 }
                 verdict => {
                     if wait != HELD_WAIT.0 {
-                        self.status.no_longer_held(HeldBy::Person);
+                        self.taker.status.no_longer_held(HeldBy::Person);
                     }
                     return verdict;
                 }
@@ -184,9 +142,9 @@ impl Running {
     }
 
     async fn started(&self, delivery: &Delivery) -> Verdict {
-        match envelope::read(delivery, self.declared.limits.message) {
+        match envelope::read(delivery, self.limits.message) {
             Ok(event) => {
-                let started = self.declared.starter.start(&self.engine, &event).await;
+                let started = self.starter.start(&self.engine, &event).await;
                 Verdict::of_start(started, delivery, &event)
             }
             Err(unfit) => Verdict::unfit(&unfit, delivery, None),
@@ -194,12 +152,12 @@ impl Running {
     }
 
     fn engine_is_gone(&self) -> (Answer, Ending) {
-        self.closing.cancel();
+        self.taker.close();
         (Answer::Nak(Duration::ZERO), Ending::Returned)
     }
 
     fn failure_delay(&self, delivery: u64) -> Duration {
-        let (first, longest) = self.declared.limits.failure_delay;
+        let (first, longest) = self.limits.failure_delay;
         let doublings = u32::try_from(delivery.saturating_sub(1)).unwrap_or(u32::MAX).min(31);
         first.saturating_mul(1 << doublings).min(longest)
     }
@@ -207,13 +165,9 @@ impl Running {
     /// Puts a message into intake that the broker will not deliver any more.
     pub(super) fn keep_advised(self: &Arc<Self>, message: IntakeMessage) {
         let running = self.clone();
-        self.in_hand.spawn(async move {
-            let kept = tokio::select! {
-                biased;
-                () = running.giving_back.cancelled() => Err(NotKept::Stopped),
-                kept = running.keep(&message) => kept,
-            };
-            if kept.is_err() {
+        self.taker.in_hand.spawn(async move {
+            let kept = running.taker.unless_given_back(running.keep(&message)).await;
+            if !matches!(kept, Some(Ok(()))) {
                 tracing::error!(
                     ?message,
                     "a message that is not delivered any more could not be put into intake"
@@ -230,38 +184,21 @@ impl Running {
                 Ok(_) => {
                     let IntakeMessage { source, position, reason, .. } = message;
                     tracing::warn!(source, ?position, reason.code, reason.words, "a message started no saga");
-                    self.status.no_longer_held(HeldBy::Intake);
+                    self.taker.status.no_longer_held(HeldBy::Intake);
                     return Ok(());
                 }
                 Err(IntakeError::Unstorable(reason)) => return Err(NotKept::Unstorable(reason)),
                 Err(IntakeError::Store(Fault::Unavailable(_))) if self.engine.stopped().is_none() => {
-                    self.sleep(wait).await;
+                    self.taker.sleep(wait).await;
                 }
                 Err(full @ IntakeError::Full { .. }) => {
-                    self.status.held(HeldBy::Intake, full.to_string());
-                    self.sleep(wait).await;
+                    self.taker.status.held(HeldBy::Intake, full.to_string());
+                    self.taker.sleep(wait).await;
                     wait = (wait * 2).min(longest);
                 }
                 Err(_) => return Err(NotKept::Stopped),
             }
         }
-    }
-
-    /// Answers the broker, and waits until it has heard it.
-    async fn confirm(&self, delivery: &Delivery, answer: Answer) {
-        for _ in 0..CONFIRMATIONS_MAX {
-            match self.connection.request(delivery.reply(), answer.on_the_wire()).await {
-                Ok(()) => return self.status.no_longer_held(HeldBy::Broker),
-                Err(RequestFailure::Silence(reason)) => tracing::debug!(reason, "no confirmation"),
-                Err(RequestFailure::NobodyThere) => break,
-                Err(RequestFailure::Refused(refusal)) => {
-                    let reason = format!("messages cannot be acknowledged: {refusal}");
-                    self.status.held(HeldBy::Broker, reason);
-                    break;
-                }
-            }
-        }
-        self.counts.unconfirmed();
     }
 }
 

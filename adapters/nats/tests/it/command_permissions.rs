@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use amends::core::Json;
 use amends::memory::MemoryStore;
-use amends::ports::OutboxKind;
+use amends::ports::{OutboxKind, Publisher, Store};
 use amends::prelude::*;
 use amends::{Engine, Outcome, Saga};
 use amends_nats::{
@@ -24,7 +24,7 @@ fn of_engine() -> Permissions {
         &[
             "amends.command.>",
             "amends.query.>",
-            "$JS.API.STREAM.INFO.AMENDS_REPLIES",
+            "$JS.API.CONSUMER.INFO.AMENDS_REPLIES.test",
             "$JS.API.CONSUMER.CREATE.AMENDS_REPLIES.test.amends.reply.test",
             "$JS.API.CONSUMER.MSG.NEXT.AMENDS_REPLIES.test",
             "$JS.ACK.AMENDS_REPLIES.test.>",
@@ -38,7 +38,7 @@ fn of_service() -> Permissions {
     Permissions::new(
         &[
             "amends.reply.*",
-            "$JS.API.STREAM.INFO.AMENDS_COMMANDS",
+            "$JS.API.CONSUMER.INFO.AMENDS_COMMANDS.payments",
             "$JS.API.CONSUMER.CREATE.AMENDS_COMMANDS.payments.amends.command.payments.>",
             "$JS.API.CONSUMER.MSG.NEXT.AMENDS_COMMANDS.payments",
         ],
@@ -47,8 +47,8 @@ fn of_service() -> Permissions {
 }
 
 const LOST_BY_ENGINE: [&str; 6] =
-    ["command", "query", "STREAM.INFO", "CONSUMER.CREATE", "MSG.NEXT", "$JS.ACK"];
-const LOST_BY_SERVICE: [&str; 5] = ["amends.reply", "STREAM.INFO", "CONSUMER.CREATE", "MSG.NEXT", "query"];
+    ["command", "query", "CONSUMER.INFO", "CONSUMER.CREATE", "MSG.NEXT", "$JS.ACK"];
+const LOST_BY_SERVICE: [&str; 5] = ["amends.reply", "CONSUMER.INFO", "CONSUMER.CREATE", "MSG.NEXT", "query"];
 
 /// A server with a login for each, whole and with one less.
 async fn server() -> Server {
@@ -91,19 +91,35 @@ impl Handler for Pays {
 
 /// An engine whose only step is a command. Its store goes with it.
 async fn engine(connection: &Connection) -> (Engine, Saga<Order, u64>, Replies) {
+    let publisher = Arc::new(NatsPublisher::new(connection.clone(), "amends").unwrap());
+    let (engine, saga) = engine_on(Arc::new(MemoryStore::new()), connection, publisher).await;
+    let replies = Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).unwrap();
+    (engine, saga, replies)
+}
+
+/// The same without anybody who takes its replies.
+pub(crate) async fn engine_on<S: Store>(
+    store: Arc<S>,
+    connection: &Connection,
+    publisher: Arc<dyn Publisher>,
+) -> (Engine, Saga<Order, u64>) {
     let commands = Commands::new(connection.clone(), "amends", "test").unwrap();
     let (s, order) = SagaBuilder::<Order>::new("order", 1);
     let pay = commands.step::<Order, u64, String>("payments", "charge").unwrap();
     let (paid, s) = s.pivot("pay", pay, order);
     let saga = s.finish(paid).unwrap();
-    let publisher = Arc::new(NatsPublisher::new(connection.clone(), "amends").unwrap());
-    let engine = Engine::builder(Arc::new(MemoryStore::new())).register(saga.clone());
+    let engine = Engine::builder(store).register(saga.clone());
     let engine = engine.publisher_of(OutboxKind::Command, publisher).start().await.unwrap();
-    let replies = Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).unwrap();
-    (engine, saga, replies)
+    (engine, saga)
 }
 
-async fn until_refused(connection: &Connection, part: &str) {
+/// Removes a consumer, if it is there.
+async fn forget(admin: &Connection, stream: &str, consumer: &str) {
+    let of = admin.jetstream().get_stream(stream).await.unwrap();
+    drop(of.delete_consumer(consumer).await);
+}
+
+pub(crate) async fn until_refused(connection: &Connection, part: &str) {
     let named = |refusal: &String| refusal.contains("Permissions Violation") && refusal.contains(part);
     while !connection.refusals().iter().any(named) {
         tokio::task::yield_now().await;
@@ -127,9 +143,11 @@ async fn commands_work_with_the_least_permissions_and_the_missing_one_is_told() 
     assert!(sends.client().request("amends.query.payments.charge", "{}".into()).await.is_ok());
     assert_eq!((sends.refusals(), takes.refusals()), (Vec::new(), Vec::new()));
 
-    // From here on nobody else takes replies, nor commands further down.
+    // From here on nobody else takes replies, nor commands further down. Whoever may not create a consumer finds none.
     replies.stop().await;
+    let admin = login(&server, "admin").await;
     for (number, part) in LOST_BY_ENGINE.iter().enumerate() {
+        forget(&admin, "AMENDS_REPLIES", "test").await;
         let connection = login(&server, &format!("engine-{number}")).await;
         let (engine, saga, replies) = engine(&connection).await;
         engine.start(&saga, "o-2", order("o-2")).await.unwrap();
@@ -142,6 +160,7 @@ async fn commands_work_with_the_least_permissions_and_the_missing_one_is_told() 
 
     service.stop().await;
     for (number, part) in LOST_BY_SERVICE.iter().enumerate() {
+        forget(&admin, "AMENDS_COMMANDS", "payments").await;
         let connection = login(&server, &format!("service-{number}")).await;
         let settings = ParticipantSettings::new("payments");
         let begun = Participant::start(connection.clone(), settings, Pays).await;

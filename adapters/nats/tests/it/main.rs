@@ -6,8 +6,10 @@ mod world;
 
 mod command_permissions;
 mod connecting;
+mod consumers;
 mod endings;
 mod killed;
+mod numbers;
 mod outages;
 mod permissions;
 mod redelivery;

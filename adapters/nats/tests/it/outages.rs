@@ -9,7 +9,7 @@ use amends::Limits;
 use amends::core::Timestamp;
 use amends::memory::MemoryStore;
 use amends::ports::{Clock, SystemClock};
-use amends_nats::{Connection, Counters, NatsSettings, StreamSettings, TriggerState, Triggers};
+use amends_nats::{Connection, ConsumerState, Counters, NatsSettings, StreamSettings, Triggers};
 use amends_nats_testkit::Cluster;
 use amends_sea_orm::SqliteStore;
 use async_nats::HeaderMap;
@@ -172,7 +172,7 @@ async fn a_consumer_that_is_missing_and_may_not_be_created_is_named_until_it_is_
     let stream = world.connection.jetstream().get_stream(STREAM).await.unwrap();
     stream.delete_consumer(CONSUMER).await.unwrap();
     let named = |readiness: &amends_nats::Readiness| {
-        matches!(&readiness.triggers[0].state, TriggerState::Failing { reason, .. }
+        matches!(&readiness.triggers[0].state, ConsumerState::Failing { reason, .. }
             if reason == "failed to find the consumer amends-order of ORDERS")
     };
     let readiness = triggers.until(named).await;
@@ -343,7 +343,7 @@ async fn a_trigger_ends_with_its_engine_and_gives_back_what_comes() {
     let triggers = world.start().await;
     world.engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let stopped = |readiness: &amends_nats::Readiness| {
-        matches!(&readiness.triggers[0].state, TriggerState::Stopped { reason }
+        matches!(&readiness.triggers[0].state, ConsumerState::Stopped { reason }
             if reason == "the engine has stopped: it was shut down")
     };
     assert!(!triggers.until(stopped).await.is_ready());

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use amends::memory::MemoryStore;
+use amends::ports::IntakeFilter;
 use amends_nats::{
     Connection, EngineService, Login, NatsSettings, Readiness, ServiceSettings, StreamSettings, Trigger,
     Triggers,
 };
 use amends_nats_testkit::Server;
 
+use crate::command_permissions::until_refused;
 use crate::world::{Ledger, STREAM, engine, event, order_saga, publish, quick, settings, until_ended};
 
 /// What a login may publish and subscribe to.
@@ -55,9 +57,14 @@ impl Permissions {
     }
 
     fn user_who(&self, name: &str, may: &str) -> String {
-        let Self { publish, subscribe } = self;
+        // To the server an empty list is no list, and forbids nothing.
+        let of = |subjects: &[String]| match subjects {
+            [] => "{ deny: \">\" }".to_owned(),
+            some => format!("{some:?}"),
+        };
+        let (publish, subscribe) = (of(&self.publish), of(&self.subscribe));
         format!(
-            "{{ user: {name}, password: {name}, permissions: {{ publish: {publish:?}, subscribe: {subscribe:?}{may} }} }}"
+            "{{ user: {name}, password: {name}, permissions: {{ publish: {publish}, subscribe: {subscribe}{may} }} }}"
         )
     }
 }
@@ -131,6 +138,126 @@ async fn a_trigger_works_with_the_least_permissions_and_names_the_one_that_is_mi
     until_ended(&triggers, 2).await;
     let problems = triggers.readiness().problems();
     assert!(problems.iter().any(|problem| problem.contains(ADVISORY)), "{problems:?}");
+}
+
+/// What is given up by the broker is read again, by whoever may.
+#[tokio::test]
+async fn what_the_broker_gave_up_is_kept_without_its_content_where_nobody_may_read_it() {
+    let own = |consumer: &str| {
+        let mut permissions = Permissions::of_trigger(consumer);
+        permissions.publish.push(format!("$JS.API.STREAM.MSG.GET.{STREAM}"));
+        permissions
+    };
+    let users = [
+        "{ user: admin, password: admin }".to_owned(),
+        own("reads").user("reads"),
+        own("blind").without("MSG.GET").user("blind"),
+    ];
+    let rules = format!("authorization {{ users: [ {} ] }}", users.join(", "));
+    let server = Server::builder().configuration(&rules).start();
+    let admin = login(&server, "admin").await;
+    admin.declare_stream(&StreamSettings::new(STREAM, ["orders.>"]), true).await.unwrap();
+    let payload = event("o-1", 1);
+    let sequence = publish(&admin, &[], payload.clone().into()).await;
+    let saga = order_saga(&Ledger::new());
+    for (name, content) in [("reads", payload.as_str()), ("blind", "")] {
+        let connection = login(&server, name).await;
+        let engine = engine(Arc::new(MemoryStore::new()), &saga).await;
+        let trigger = Trigger::on(STREAM, "orders.placed").workflow(&saga).consumer(name).limits(quick());
+        let trigger = trigger.consumer_settings(|consumer| consumer.deliveries_max = Some(5));
+        let triggers = Triggers::on(&connection, &engine).with(trigger).start().await.unwrap();
+        until_ended(&triggers, 1).await;
+        // In the server's words; that it listens by now is told by what comes.
+        let subject = format!("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{STREAM}.{name}");
+        let advisory = format!(r#"{{"id":"{name}","stream_seq":{sequence},"deliveries":5}}"#);
+        let filter = IntakeFilter { limit: 100, ..IntakeFilter::default() };
+        let kept = loop {
+            admin.client().publish(subject.clone(), advisory.clone().into()).await.unwrap();
+            let mut kept = engine.operator().intake().list(&filter).await.unwrap();
+            if let Some(row) = kept.pop() {
+                break row;
+            }
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(String::from_utf8_lossy(&kept.raw.kept), content, "{name}: {}", kept.reason.words);
+        let refused = connection.refusals().iter().any(|refusal| refusal.contains("STREAM.MSG.GET"));
+        assert_eq!(refused, name == "blind", "{:?}", connection.refusals());
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_declared_with_the_least_permissions_and_the_missing_one_is_named() {
+    let whole = || {
+        let info = format!("$JS.API.STREAM.INFO.{STREAM}");
+        let create = format!("$JS.API.STREAM.CREATE.{STREAM}");
+        Permissions::new(&[&info, &create], &["_INBOX.>"])
+    };
+    let lost = ["STREAM.INFO", "STREAM.CREATE", "_INBOX"];
+    let mut users = vec![whole().user("whole")];
+    for (number, part) in lost.iter().enumerate() {
+        users.push(whole().without(part).user(&format!("less-{number}")));
+    }
+    let rules = format!("authorization {{ users: [ {} ] }}", users.join(", "));
+    let server = Server::builder().configuration(&rules).start();
+    let settings = StreamSettings::new(STREAM, ["orders.>"]);
+    for (number, part) in lost.iter().enumerate() {
+        let connection = login(&server, &format!("less-{number}")).await;
+        let told = connection.declare_stream(&settings, true).await.unwrap_err().to_string();
+        assert!(told.contains("Permissions Violation") && told.contains(part), "without {part}: {told}");
+    }
+    let connection = login(&server, "whole").await;
+    assert_eq!(connection.declare_stream(&settings, true).await, Ok(Vec::new()));
+    assert_eq!(connection.refusals(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn whoever_publishes_events_may_publish_to_their_subjects_and_hear_the_answer() {
+    let lost = ["orders", "_INBOX"];
+    let whole = || Permissions::new(&["orders.placed"], &["_INBOX.>"]);
+    let mut users = vec!["{ user: admin, password: admin }".to_owned(), whole().user("whole")];
+    for (number, part) in lost.iter().enumerate() {
+        users.push(whole().without(part).user(&format!("less-{number}")));
+    }
+    let rules = format!("authorization {{ users: [ {} ] }}", users.join(", "));
+    let server = Server::builder().configuration(&rules).start();
+    let admin = login(&server, "admin").await;
+    admin.declare_stream(&StreamSettings::new(STREAM, ["orders.>"]), true).await.unwrap();
+    assert_eq!(publish(&login(&server, "whole").await, &[], event("o-1", 1).into()).await, 1);
+    for (number, part) in lost.iter().enumerate() {
+        let connection = login(&server, &format!("less-{number}")).await;
+        let sent = connection.jetstream().publish("orders.placed", event("o-2", 1).into()).await.unwrap();
+        assert!(sent.await.is_err(), "without {part}");
+        until_refused(&connection, part).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_asks_the_service_may_publish_its_subjects_and_hear_the_answer() {
+    let lost = ["amends", "_INBOX"];
+    let whole = || Permissions::new(&["amends.*"], &["_INBOX.>"]);
+    let mut users = vec!["{ user: admin, password: admin }".to_owned(), whole().user("whole")];
+    for (number, part) in lost.iter().enumerate() {
+        users.push(whole().without(part).user(&format!("less-{number}")));
+    }
+    let rules = format!("authorization {{ users: [ {} ] }}", users.join(", "));
+    let server = Server::builder().configuration(&rules).start();
+    let admin = login(&server, "admin").await;
+    let saga = order_saga(&Ledger::new());
+    let engine = engine(Arc::new(MemoryStore::new()), &saga).await;
+    let _service = EngineService::start(&admin, &engine, ServiceSettings::default()).await.unwrap();
+    let ask = async |name: &str| {
+        let connection = login(&server, name).await;
+        let start = r#"{"workflow":"order","key":"o-1","input":{"order":"o-1","amount":1}}"#;
+        (connection.client().request("amends.start", start.into()).await, connection)
+    };
+    let (answer, connection) = ask("whole").await;
+    assert!(std::str::from_utf8(&answer.unwrap().payload).unwrap().contains("\"saga\""));
+    assert_eq!(connection.refusals(), Vec::<String>::new());
+    for (number, part) in lost.iter().enumerate() {
+        let (answer, connection) = ask(&format!("less-{number}")).await;
+        assert!(answer.is_err(), "without {part}");
+        until_refused(&connection, part).await;
+    }
 }
 
 /// Of a node that offers the engine as a service: it publishes nothing but answers.

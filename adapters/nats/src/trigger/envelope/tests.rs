@@ -5,9 +5,9 @@ use amends::core::{Json, Timestamp};
 use async_nats::{HeaderMap, Message};
 use serde::Deserialize;
 
-use super::super::delivery::Delivery;
 use super::super::event::{Event, Unfit};
 use super::{percent_decoded, read};
+use crate::taking::Delivery;
 
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

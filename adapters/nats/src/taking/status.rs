@@ -1,4 +1,4 @@
-//! How a trigger stands, while it runs.
+//! How a taker stands, while it runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,32 +7,30 @@ use std::time::Duration;
 use amends::core::Timestamp;
 use tokio::sync::Notify;
 
-use super::ending::Counters;
 use crate::declare::Difference;
-use crate::readiness::TriggerState;
+use crate::readiness::ConsumerState;
 
-/// In hand for so long without an end: stalled.
-const STALLED_AFTER: Duration = Duration::from_secs(10);
-
-/// What holds a trigger up although it runs.
+/// What holds a taker up although it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum HeldBy {
+pub(crate) enum HeldBy {
     /// Messages cannot be acknowledged.
     Broker,
     /// Intake takes no more.
     Intake,
     /// A person holds the starts of the workflow.
     Person,
+    /// The service cannot work now.
+    Service,
 }
 
-pub(super) struct Status {
+pub(crate) struct Status {
     standing: Mutex<Standing>,
     /// Told with every change.
     changed: Arc<Notify>,
 }
 
 struct Standing {
-    state: TriggerState,
+    state: ConsumerState,
     differences: Vec<Difference>,
     held: BTreeMap<HeldBy, String>,
     /// When a delivery ended last, or the first of those in hand came.
@@ -40,9 +38,10 @@ struct Standing {
 }
 
 impl Status {
-    pub(super) fn new(differences: Vec<Difference>, now: Timestamp, changed: Arc<Notify>) -> Self {
-        let (state, held) = (TriggerState::Pulling, BTreeMap::new());
-        Self { standing: Mutex::new(Standing { state, differences, held, moved_at: now }), changed }
+    pub(super) fn new(now: Timestamp, changed: Arc<Notify>) -> Self {
+        let (state, held) = (ConsumerState::Starting, BTreeMap::new());
+        let standing = Standing { state, differences: Vec::new(), held, moved_at: now };
+        Self { standing: Mutex::new(standing), changed }
     }
 
     fn lock(&self) -> MutexGuard<'_, Standing> {
@@ -54,8 +53,8 @@ impl Status {
         self.changed.notify_waiters();
     }
 
-    pub(super) fn pulls(&self) {
-        self.change(|standing| standing.state = TriggerState::Pulling);
+    pub(crate) fn pulls(&self) {
+        self.change(|standing| standing.state = ConsumerState::Pulling);
     }
 
     pub(super) fn differs(&self, differences: Vec<Difference>) {
@@ -66,22 +65,22 @@ impl Status {
     pub(super) fn fails(&self, reason: String, now: Timestamp) {
         self.change(|standing| {
             let since = match &standing.state {
-                TriggerState::Failing { since, .. } => *since,
+                ConsumerState::Failing { since, .. } => *since,
                 _ => now,
             };
-            standing.state = TriggerState::Failing { since, reason };
+            standing.state = ConsumerState::Failing { since, reason };
         });
     }
 
     pub(super) fn stopped(&self, reason: String) {
-        self.change(|standing| standing.state = TriggerState::Stopped { reason });
+        self.change(|standing| standing.state = ConsumerState::Stopped { reason });
     }
 
-    pub(super) fn held(&self, by: HeldBy, reason: String) {
+    pub(crate) fn held(&self, by: HeldBy, reason: String) {
         self.change(|standing| drop(standing.held.insert(by, reason)));
     }
 
-    pub(super) fn no_longer_held(&self, by: HeldBy) {
+    pub(crate) fn no_longer_held(&self, by: HeldBy) {
         self.change(|standing| drop(standing.held.remove(&by)));
     }
 
@@ -94,9 +93,9 @@ impl Status {
         self.change(|standing| standing.moved_at = now);
     }
 
-    pub(super) fn report(&self, counters: Counters, now: Timestamp) -> Report {
+    pub(super) fn report(&self, in_hand: u64, now: Timestamp, stalled_after: Duration) -> Report {
         let standing = self.lock();
-        let stalled = counters.in_hand > 0 && now.since(standing.moved_at) > STALLED_AFTER;
+        let stalled = in_hand > 0 && now.since(standing.moved_at) > stalled_after;
         Report {
             state: standing.state.clone(),
             differences: standing.differences.clone(),
@@ -107,9 +106,9 @@ impl Status {
 }
 
 /// What a status says.
-pub(super) struct Report {
-    pub(super) state: TriggerState,
-    pub(super) differences: Vec<Difference>,
-    pub(super) held: Option<String>,
-    pub(super) stalled_since: Option<Timestamp>,
+pub(crate) struct Report {
+    pub(crate) state: ConsumerState,
+    pub(crate) differences: Vec<Difference>,
+    pub(crate) held: Option<String>,
+    pub(crate) stalled_since: Option<Timestamp>,
 }

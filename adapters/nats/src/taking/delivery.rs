@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use amends::core::Timestamp;
-use async_nats::jetstream;
+use async_nats::{HeaderMap, jetstream};
 
 /// A message that was handed to us. The broker's own count says how often.
 pub(crate) struct Delivery {
@@ -49,11 +49,17 @@ impl Delivery {
             .collect()
     }
 
+    /// The headers as they came; none, if there are none.
+    pub(crate) fn header_map(&self) -> Option<&HeaderMap> {
+        self.message.headers.as_ref()
+    }
+
     /// Where its answer goes.
     pub(crate) fn reply(&self) -> String {
         self.message.reply.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
+    /// What tells it from every other message of its stream, and of one that had its name before.
     pub(crate) fn dedupe(&self) -> String {
         dedupe(self.sequence, self.published_at)
     }

@@ -10,7 +10,6 @@ use async_nats::{Request, StatusCode, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::json;
 
-use super::TriggerLimits;
 use crate::connection::Connection;
 
 /// Below this a busy machine would look silent.
@@ -41,10 +40,10 @@ impl Pull {
     pub(super) async fn open(
         connection: &Connection,
         (stream, consumer): (&str, &str),
-        limits: &TriggerLimits,
+        (expires, heartbeat): (Duration, Duration),
     ) -> Result<Self, String> {
         let inbox = connection.client().new_inbox();
-        let expires = limits.pull_expires.max(HEARTBEAT_MIN * 2);
+        let expires = expires.max(HEARTBEAT_MIN * 2);
         let subscriber = connection.client().subscribe(inbox.clone()).await;
         Ok(Self {
             connection: connection.clone(),
@@ -52,7 +51,7 @@ impl Pull {
             inbox,
             subject: format!("CONSUMER.MSG.NEXT.{stream}.{consumer}"),
             expires,
-            heartbeat: limits.heartbeat.clamp(HEARTBEAT_MIN, expires / 2),
+            heartbeat: heartbeat.clamp(HEARTBEAT_MIN, expires / 2),
             open: 0,
         })
     }
