@@ -5,6 +5,7 @@
 //! cargo run --release --example bench -- --quick          # fewer sagas per cell
 //! cargo run --release --example bench -- --json out.json  # the same figures for machines
 //! cargo run --release --example bench -- --database postgres://user@host/database
+//! cargo run --release --example bench -- --nats           # events and commands over NATS instead: see `nats.rs`
 //! ```
 //!
 //! Everything runs in one process on one SQLite file with `synchronous=FULL`: engine, steps (which return at
@@ -15,6 +16,7 @@
 //! another machine: its CPU is not counted here, and the fsync baseline is that of this machine.
 
 mod cell;
+mod nats;
 mod place;
 mod process;
 mod raw;
@@ -22,12 +24,14 @@ mod report;
 mod workload;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Parser;
+use serde::Serialize;
 
 use cell::Cell;
+use nats::participant::{self, Keeps};
 use place::Place;
 use workload::Shape;
 
@@ -48,6 +52,14 @@ struct Args {
     /// to create schemas.
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// Measures over NATS instead: events into sagas, and sagas whose steps are commands to another process. With a URL
+    /// on the server there, whose JetStream gets streams of the bench while it runs; otherwise on one of its own, from
+    /// AMENDS_TEST_NATS_SERVER or PATH.
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "database")]
+    nats: Option<Option<String>>,
+    /// Is the participant of a bench that runs elsewhere: what the bench starts itself.
+    #[arg(long, hide = true, value_name = "KEEPS", requires = "nats")]
+    take_part: Option<Keeps>,
     /// How many sagas run at once; may be given several times.
     #[arg(long, value_name = "N", default_values_t = [1, 64, 512])]
     in_flight: Vec<usize>,
@@ -56,10 +68,20 @@ struct Args {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    if let (Some(keeps), Some(Some(url)), Some(dir)) = (args.take_part, &args.nats, &args.dir) {
+        return participant::run(url, keeps, dir).await;
+    }
     let dir = match &args.dir {
         Some(dir) => tempfile::tempdir_in(dir)?,
         None => tempfile::tempdir()?,
     };
+    if let Some(url) = args.nats {
+        let wanted = nats::Wanted { url, quick: args.quick, in_flight: args.in_flight };
+        let figures = nats::measure(wanted, dir.path()).await?;
+        write_json(args.json.as_deref(), &figures)?;
+        let _ = writeln!(std::io::stdout(), "{}", figures.page());
+        return Ok(());
+    }
     let place = match &args.database {
         Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
             Place::Server(url.clone())
@@ -80,11 +102,16 @@ async fn main() -> anyhow::Result<()> {
             cells.push(cell);
         }
     }
-    // The file first: whoever reads the table may stop early.
-    if let Some(file) = &args.json {
-        std::fs::write(file, serde_json::to_string_pretty(&cells)?)?;
-    }
+    write_json(args.json.as_deref(), &cells)?;
     let _ = writeln!(std::io::stdout(), "{}\n{}", report::table(&cells), report::LEGEND);
+    Ok(())
+}
+
+/// The file first: whoever reads the table may stop early.
+fn write_json(file: Option<&Path>, figures: &impl Serialize) -> anyhow::Result<()> {
+    if let Some(file) = file {
+        std::fs::write(file, serde_json::to_string_pretty(figures)?)?;
+    }
     Ok(())
 }
 

@@ -32,10 +32,14 @@ pub fn fsync_baseline(dir: &Path) -> anyhow::Result<Fsync> {
     Ok(Fsync { p50_ms: took[took.len() / 2].as_secs_f64() * 1e3, per_second: took.len() as f64 / seconds })
 }
 
-/// User and system CPU time that this process has used, from `/proc/self/stat` in ticks of 10 ms; none where
-/// there is no such file.
+/// User and system CPU time that this process has used.
 pub fn cpu() -> Option<Duration> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    cpu_of("self")
+}
+
+/// The same of another process, by its id: from `/proc/<id>/stat` in ticks of 10 ms; none where there is no such file.
+pub fn cpu_of(process: &str) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // Fields 14 and 15, counted after the command name, which may hold spaces but ends at the last `)`.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;

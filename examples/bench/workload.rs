@@ -4,7 +4,7 @@ use amends::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A business payload of a usual size: with its event around it, a journal row of about 400 bytes.
-#[derive(Serialize, Deserialize, Clone)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct Parcel {
     pub order: String,
     pub note: String,
@@ -54,6 +54,13 @@ impl Shape {
         };
         s.finish(four)
     }
+}
+
+/// One step: what is left of a saga when it is about its start.
+pub fn one_step() -> Result<Saga<Parcel, Parcel>, PlanErrors> {
+    let (mut s, input) = SagaBuilder::new("bench-start", 1);
+    let only = s.step("only", Pass, input);
+    s.finish(only)
 }
 
 struct Pass;

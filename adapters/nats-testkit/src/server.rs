@@ -125,6 +125,11 @@ impl Server {
         self.port
     }
 
+    /// Its process, while it runs.
+    pub fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(|(child, _)| child.id())
+    }
+
     /// Its folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
