@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use amends::core::Json;
-use amends::core::event::{Finding as Found, Recorded};
+use amends::core::event::Finding as Found;
 use amends::prelude::*;
-use amends::{Outgoing, Transmission};
+use amends::{ForwardOutcome, Outgoing, Transmission};
 
 use crate::connection::Connection;
-use crate::wire::{self, Direction, PREFIX_MAX, is_name};
+use crate::wire::{self, PREFIX_MAX, is_name};
 
 /// Where commands go, and where their replies come back.
 #[derive(Clone)]
@@ -49,19 +49,24 @@ impl Commands {
     /// # Errors
     /// When a name is no token of a subject.
     pub fn step<I, O, R>(&self, service: &str, operation: &str) -> Result<CommandStep<I, O, R>, NameError> {
+        let contract =
+            Contract { keeps_answers: true, dependency: Some(service.into()), ..Contract::default() };
+        Ok(CommandStep { operation: self.operation(service, operation)?, contract, of: PhantomData })
+    }
+
+    /// What [`Self::step`] stands on: the messages of `operation` at `service`, for steps of one's own that shape what
+    /// the service is asked for.
+    ///
+    /// # Errors
+    /// When a name is no token of a subject.
+    pub fn operation(&self, service: &str, operation: &str) -> Result<Operation, NameError> {
         let (service, operation) = (named(service)?, named(operation)?);
         let subject = |kind| format!("{}.{kind}.{service}.{operation}", self.prefix).into();
-        Ok(CommandStep {
+        Ok(Operation {
             connection: self.connection.clone(),
             command: subject("command"),
             query: subject("query"),
             reply_to: self.reply_to.clone(),
-            contract: Contract {
-                keeps_answers: true,
-                dependency: Some(service.into()),
-                ..Contract::default()
-            },
-            of: PhantomData,
         })
     }
 }
@@ -72,34 +77,38 @@ impl fmt::Debug for Commands {
     }
 }
 
-/// A step whose attempts are commands. It settles by query, in both directions, and its participant keeps a barrier: see
-/// [`Commands::step`].
-pub struct CommandStep<I, O, R> {
+/// An operation of a service: the messages that ask for it, and about it. Cheap to clone.
+#[derive(Clone)]
+pub struct Operation {
     connection: Connection,
     command: Arc<str>,
     query: Arc<str>,
     reply_to: Arc<str>,
-    contract: Contract,
-    of: PhantomData<fn(I) -> (O, R)>,
 }
 
-impl<I, O, R> CommandStep<I, O, R> {
-    /// Says what the participant promises besides: settle window, key retention, another dependency.
-    #[must_use]
-    pub fn contract(mut self, say: impl FnOnce(Contract) -> Contract) -> Self {
-        self.contract = say(self.contract);
-        self
+impl Operation {
+    /// The message that an attempt is: what a step gives in [`Step::command`], and in [`Compensate::undo_command`] with
+    /// what is known of the forward action ([`Forward::outcome`]).
+    ///
+    /// # Errors
+    /// When the input has no digest: a number in it that not every reader reads alike, for instance.
+    pub fn command(
+        &self,
+        of: &Transmission,
+        input: &Json,
+        forward: Option<&ForwardOutcome>,
+    ) -> Result<Outgoing, Problem> {
+        let message = wire::command(self.command.clone(), &self.reply_to, of, input, forward);
+        message.map_err(|reason| Problem::new("input", reason))
     }
 
-    async fn ask<T: Payload>(
-        &self,
-        cx: &StepContext,
-        direction: Direction,
-        input: &T,
-    ) -> Result<Found, QueryError> {
-        let input = Json::encode(input).map_err(|error| QueryError::new("input", error))?;
-        let (headers, body) =
-            wire::query(cx, direction, &input).map_err(|reason| QueryError::new("input", reason))?;
+    /// Asks what became of the request of `cx`, forward or compensating, which was sent with this input. Read the answer
+    /// with [`Finding::read`] or [`UndoFinding::read`].
+    ///
+    /// # Errors
+    /// When there is no answer, with the code `no-responders`, `timeout` or `nats`.
+    pub async fn query(&self, cx: &StepContext, input: &Json) -> Result<Found, QueryError> {
+        let (headers, body) = wire::query(cx, input).map_err(|reason| QueryError::new("input", reason))?;
         let client = self.connection.client();
         let asked = client.request_with_headers(self.query.to_string(), headers, body.into()).await;
         let answer = asked.map_err(|error| QueryError::new(code(error.kind()), error))?;
@@ -112,6 +121,46 @@ fn code(kind: async_nats::RequestErrorKind) -> &'static str {
         async_nats::RequestErrorKind::NoResponders => "no-responders",
         async_nats::RequestErrorKind::TimedOut => "timeout",
         _ => "nats",
+    }
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operation({})", self.command)
+    }
+}
+
+/// A step whose attempts are commands. It settles by query, in both directions, and its participant keeps a barrier: see
+/// [`Commands::step`].
+pub struct CommandStep<I, O, R> {
+    operation: Operation,
+    contract: Contract,
+    of: PhantomData<fn(I) -> (O, R)>,
+}
+
+impl<I, O, R> CommandStep<I, O, R> {
+    /// Says what the participant promises besides: settle window, key retention, another dependency.
+    #[must_use]
+    pub fn contract(mut self, say: impl FnOnce(Contract) -> Contract) -> Self {
+        self.contract = say(self.contract);
+        self
+    }
+
+    async fn ask<T: Payload>(&self, cx: &StepContext, input: &T) -> Result<Found, QueryError> {
+        let input = Json::encode(input).map_err(|error| QueryError::new("input", error))?;
+        self.operation.query(cx, &input).await
+    }
+}
+
+impl<I: Payload, O, R> CommandStep<I, O, R> {
+    fn outgoing(
+        &self,
+        of: &Transmission,
+        input: &I,
+        forward: Option<&ForwardOutcome>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        let input = Json::encode(input).map_err(|error| Problem::new("input", error))?;
+        self.operation.command(of, &input, forward).map(Some)
     }
 }
 
@@ -134,19 +183,6 @@ impl<I: Payload, O: Payload, R: Payload> Step for CommandStep<I, O, R> {
     }
 }
 
-impl<I: Payload, O, R> CommandStep<I, O, R> {
-    fn outgoing(
-        &self,
-        of: &Transmission,
-        input: &I,
-        forward: Option<&amends::ForwardOutcome>,
-    ) -> Result<Option<Outgoing>, Problem> {
-        let input = Json::encode(input).map_err(|error| Problem::new("input", error))?;
-        let message = wire::command(self.command.clone(), &self.reply_to, of, &input, forward);
-        message.map(Some).map_err(|reason| Problem::new("input", reason))
-    }
-}
-
 impl<I: Payload, O: Payload, R: Payload> Compensate for CommandStep<I, O, R> {
     type UndoSettle = ByQuery;
 
@@ -165,65 +201,18 @@ impl<I: Payload, O: Payload, R: Payload> Compensate for CommandStep<I, O, R> {
         input: &I,
         forward: &Forward<O>,
     ) -> Result<Option<Outgoing>, Problem> {
-        let kept = |output: &O| {
-            Json::encode(output).map(Recorded::Value).map_err(|error| Problem::new("result", error))
-        };
-        let known = match forward {
-            Forward::Completed(output) => amends::ForwardOutcome::Completed(kept(output)?),
-            Forward::Unrecorded(omitted) => {
-                amends::ForwardOutcome::Completed(Recorded::Omitted(omitted.clone()))
-            }
-            Forward::Partial(output) => {
-                amends::ForwardOutcome::Partial(output.as_ref().map(kept).transpose()?)
-            }
-            Forward::InDoubt => amends::ForwardOutcome::InDoubt,
-        };
-        self.outgoing(of, input, Some(&known))
+        self.outgoing(of, input, Some(&forward.outcome()?))
     }
 }
 
 impl<I: Payload, O: Payload, R: Payload> Reconcile for CommandStep<I, O, R> {
     async fn reconcile(&self, cx: &StepContext, input: I) -> Result<Finding<O, R>, QueryError> {
-        let found = self.ask(cx, Direction::Forward, &input).await?;
-        Ok(match found {
-            Found::Applied(Recorded::Value(output)) => decoded(&output, Finding::Applied),
-            Found::Refused(Recorded::Value(refusal)) => decoded(&refusal, Finding::Refused),
-            Found::Partial(output) => {
-                let output = output.as_ref().and_then(Recorded::value);
-                Finding::Partial(output.and_then(|output| output.decode().ok()))
-            }
-            Found::Fenced { through } => Finding::Fenced { through },
-            Found::Absent => Finding::Absent,
-            Found::InProgress => Finding::InProgress,
-            Found::Unclear { report } => Finding::Unclear(report),
-            Found::Applied(Recorded::Omitted(omitted)) | Found::Refused(Recorded::Omitted(omitted)) => {
-                Finding::Unclear(format!("an answer that cannot be read: {}", omitted.reason))
-            }
-        })
-    }
-}
-
-fn decoded<T: Payload, O, R>(json: &Json, into: fn(T) -> Finding<O, R>) -> Finding<O, R> {
-    match json.decode() {
-        Ok(value) => into(value),
-        Err(error) => Finding::Unclear(format!("not a `{}`: {error}", T::schema())),
+        self.ask(cx, &input).await.map(Finding::read)
     }
 }
 
 impl<I: Payload, O: Payload, R: Payload> ReconcileCompensation for CommandStep<I, O, R> {
     async fn reconcile_compensation(&self, cx: &StepContext, input: I) -> Result<UndoFinding, QueryError> {
-        let found = self.ask(cx, Direction::Compensation, &input).await?;
-        Ok(match found {
-            Found::Applied(Recorded::Value(word)) => match word.text() {
-                "\"Undone\"" => UndoFinding::Undone,
-                "\"NothingToUndo\"" => UndoFinding::NothingToUndo,
-                other => UndoFinding::Unclear(format!("neither Undone nor NothingToUndo: {other}")),
-            },
-            Found::Fenced { through } => UndoFinding::Fenced { through },
-            Found::Absent => UndoFinding::Absent,
-            Found::InProgress => UndoFinding::InProgress,
-            Found::Unclear { report } => UndoFinding::Unclear(report),
-            other => UndoFinding::Unclear(format!("no answer to a compensation: {other:?}")),
-        })
+        self.ask(cx, &input).await.map(UndoFinding::read)
     }
 }

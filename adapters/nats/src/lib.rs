@@ -26,7 +26,7 @@ mod taking;
 mod version;
 mod wire;
 
-pub use command::{CommandStep, Commands, NameError};
+pub use command::{CommandStep, Commands, NameError, Operation};
 pub use connection::{ConnectError, Connection};
 pub use declare::{ConsumerSettings, DeclareError, Difference, StreamSettings};
 pub use participant::{

@@ -17,6 +17,7 @@ mod node;
 mod payload;
 mod policies;
 mod precondition;
+mod recorded;
 mod saga;
 mod step;
 

@@ -79,7 +79,7 @@ impl<H: Handler> Shared<H> {
         }
         let transmission = [REQUEST_ID, DIRECTION, ATTEMPT].map(|name| text(name).unwrap_or_default());
         told.insert("Nats-Msg-Id", format!("{}.{}", transmission.join("."), reply.word()).as_str());
-        let body = reply.write(&mut told);
+        let body = reply.write(&mut told, self.connection.client().max_payload());
         let jetstream = self.connection.jetstream();
         let sent = jetstream.publish_with_headers(reply_to.to_owned(), told, body.into()).await;
         sent.map_err(NotNow::because)?.await.map_err(NotNow::because)?;

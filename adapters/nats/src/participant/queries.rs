@@ -54,8 +54,9 @@ async fn answer<H: Handler>(shared: &Shared<H>, message: Message) {
             told.insert(name, value.clone());
         }
     }
-    let body = reply.write(&mut told);
-    if let Err(error) = shared.connection.client().publish_with_headers(inbox, told, body.into()).await {
+    let client = shared.connection.client();
+    let body = reply.write(&mut told, client.max_payload());
+    if let Err(error) = client.publish_with_headers(inbox, told, body.into()).await {
         tracing::warn!(%error, "the answer to a query did not leave");
     }
 }

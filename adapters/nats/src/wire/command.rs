@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::headers::{
     ATTEMPT, CONTENT_TYPE, DEADLINE, DIRECTION, FENCE_THROUGH, FORWARD_REQUEST_ID, INPUT_DIGEST, KEY,
-    PROTOCOL, REPLY_TO, REQUEST_ID, SAGA, STEP, TRACEPARENT, TRACESTATE, VERSION, WORKFLOW, percent_encoded,
-    value,
+    PROTOCOL, REPLY_TO, REQUEST_ID, SAGA, STEP, TRACEPARENT, TRACESTATE, VERSION, WORKFLOW, percent_decoded,
+    percent_encoded, value,
 };
 use amends::core::event::Recorded;
 
@@ -52,6 +52,8 @@ pub struct Call {
     pub fence_through: Option<u32>,
     /// Whose action it is.
     pub saga: SagaId,
+    /// That saga's business key, if it was told.
+    pub key: Option<String>,
     /// The trace that it belongs to.
     pub trace: Option<TraceContext>,
     /// The step's input; in a compensation the object of `PROTOCOL.md`, section 3.
@@ -101,6 +103,7 @@ impl Call {
                 .ok_or_else(|| wrong(INPUT_DIGEST, "64 hexadecimal digits"))?,
             fence_through,
             saga: SagaId(id(SAGA)?),
+            key: value(headers, KEY).and_then(percent_decoded),
             trace,
             body: Json::parse(text)
                 .map_err(|error| MalformedCall(format!("the body is not JSON: {error}")))?,
@@ -189,11 +192,11 @@ pub(crate) fn command(
 }
 
 /// A query: headers and body.
-pub(crate) fn query(
-    cx: &amends::StepContext,
-    direction: Direction,
-    input: &Json,
-) -> Result<(HeaderMap, String), String> {
+pub(crate) fn query(cx: &amends::StepContext, input: &Json) -> Result<(HeaderMap, String), String> {
+    let direction = match cx.request_id() == cx.forward_request_id() {
+        true => Direction::Forward,
+        false => Direction::Compensation,
+    };
     let about = About {
         saga: cx.saga_id(),
         workflow: None,
@@ -290,6 +293,7 @@ mod tests {
         assert_eq!((call.direction, call.attempt, call.saga), (Direction::Forward, 2, of.saga));
         assert_eq!((call.request_id, call.forward_request_id), (of.request_id.0, None));
         assert_eq!(call.input_digest, json(r#"{"a":1,"b":1.50}"#).canonical_digest().expect("a digest"));
+        assert_eq!(call.key.as_deref(), Some("order/1"));
         assert_eq!((call.body, call.trace), (input, of.trace));
     }
 

@@ -23,6 +23,7 @@ pub(crate) const REPLY_TO: &str = "Amends-Reply-To";
 pub(crate) const FENCE_THROUGH: &str = "Amends-Fence-Through";
 pub(crate) const OUTCOME: &str = "Amends-Outcome";
 pub(crate) const FENCED_THROUGH: &str = "Amends-Fenced-Through";
+pub(crate) const OMITTED: &str = "Amends-Omitted";
 pub(crate) const WAIT: &str = "Amends-Wait";
 pub(crate) const TRACEPARENT: &str = "traceparent";
 pub(crate) const TRACESTATE: &str = "tracestate";
@@ -53,6 +54,25 @@ pub(super) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
+/// What [`percent_encoded`] was given; none, if this is not what it gives.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let (byte, after) = match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                (u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?, after)
+            }
+            (b'%', _) => return None,
+            (byte, after) => (*byte, after),
+        };
+        decoded.push(byte);
+        rest = after;
+    }
+    String::from_utf8(decoded).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +81,10 @@ mod tests {
     fn a_key_of_any_text_fits_into_a_header() {
         assert_eq!(percent_encoded("order-1_a.b~"), "order-1_a.b~");
         assert_eq!(percent_encoded("ä/\r\n%"), "%C3%A4%2F%0D%0A%25");
+        assert_eq!(percent_decoded("%C3%A4%2F%0D%0A%25").as_deref(), Some("ä/\r\n%"));
+        for wrong in ["%", "%4", "%zz", "%FF"] {
+            assert_eq!(percent_decoded(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -10,12 +10,14 @@ use async_nats::HeaderMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::headers::{ATTEMPT, FENCED_THROUGH, OUTCOME, REQUEST_ID, SAGA, WAIT, value};
+use super::headers::{ATTEMPT, FENCED_THROUGH, OMITTED, OUTCOME, REQUEST_ID, SAGA, WAIT, value};
 
 /// Who classifies what comes over the wire: the participant itself, by the word that it answers.
 const CLASSIFIER: &str = "amends-nats/1";
 /// A wait of more counts as this.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// What the headers of a reply may take of a message, in bytes.
+const HEADERS_BYTES_MAX: usize = 4_096;
 /// Words for people are cut here, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
@@ -153,8 +155,9 @@ impl Reply {
         }
     }
 
-    /// Adds the headers that belong to the answer, and gives the body.
-    pub(crate) fn write(&self, headers: &mut HeaderMap) -> String {
+    /// Adds the headers that belong to the answer, and gives the body, for a server that takes messages of so many bytes.
+    /// A result, a refusal or a state that is larger is left out: the answer itself never is.
+    pub(crate) fn write(&self, headers: &mut HeaderMap, bytes_max: usize) -> String {
         headers.insert(OUTCOME, self.word());
         let problem = |trouble: &Trouble| serde_json::to_string(trouble).expect("texts are always JSON");
         let wait = match self {
@@ -167,6 +170,12 @@ impl Reply {
         }
         match self {
             Self::Applied(value) | Self::Refused(value) | Self::Partial(Some(value)) | Self::Stale(value) => {
+                let (bytes, room) = (value.text().len(), bytes_max.saturating_sub(HEADERS_BYTES_MAX));
+                if bytes > room {
+                    let reason = format!("it has {bytes} bytes, and a message takes {room} of them");
+                    headers.insert(OMITTED, reason.as_str());
+                    return String::new();
+                }
                 value.text().to_owned()
             }
             Self::Transient(trouble)
@@ -208,16 +217,16 @@ pub(crate) fn replied(headers: &HeaderMap, body: &[u8]) -> Result<Replied, Malfo
 
 fn attempted(headers: &HeaderMap, body: &[u8]) -> Attempted {
     match value(headers, OUTCOME) {
-        Some("applied") => Attempted::Succeeded(recorded(body)),
+        Some("applied") => Attempted::Succeeded(recorded(headers, body)),
         Some("accepted") => Attempted::Accepted { wait: wait(headers) },
-        Some("refused") => Attempted::Refused(recorded(body)),
+        Some("refused") => Attempted::Refused(recorded(headers, body)),
         Some("transient") => {
             let trouble = Trouble { wait: wait(headers), ..trouble(body) };
             Attempted::Transient(trouble.failure(FailureKind::Transient))
         }
         Some("persistent") => Attempted::Persistent(trouble(body).failure(FailureKind::Persistent)),
         Some("unknown") => Attempted::Unknown(trouble(body).failure(FailureKind::Unknown)),
-        Some("partial") => Attempted::Partial((!body.is_empty()).then(|| recorded(body))),
+        Some("partial") => Attempted::Partial(has_result(headers, body).then(|| recorded(headers, body))),
         Some("fenced") => match fenced(headers) {
             Some(through) => Attempted::Fenced { through },
             None => unreadable(format!("a reply `fenced` without a number in `{FENCED_THROUGH}`")),
@@ -237,9 +246,9 @@ pub(crate) fn found(headers: Option<&HeaderMap>, body: &[u8]) -> Finding {
     let unclear = |report: String| Finding::Unclear { report };
     let Some(headers) = headers else { return unclear("an answer without headers".to_owned()) };
     match value(headers, OUTCOME) {
-        Some("applied") => Finding::Applied(recorded(body)),
-        Some("refused") => Finding::Refused(recorded(body)),
-        Some("partial") => Finding::Partial((!body.is_empty()).then(|| recorded(body))),
+        Some("applied") => Finding::Applied(recorded(headers, body)),
+        Some("refused") => Finding::Refused(recorded(headers, body)),
+        Some("partial") => Finding::Partial(has_result(headers, body).then(|| recorded(headers, body))),
         Some("fenced") => match fenced(headers) {
             Some(through) => Finding::Fenced { through },
             None => unclear(format!("`fenced` without a number in `{FENCED_THROUGH}`")),
@@ -266,11 +275,21 @@ fn json(body: &[u8]) -> Result<Json, String> {
 }
 
 /// "Cannot read the result" never becomes "it did not take effect".
-fn recorded(body: &[u8]) -> Recorded {
-    match json(body) {
-        Ok(value) => Recorded::Value(value),
-        Err(reason) => Recorded::Omitted(Omitted { reason, digest: None, size: body.len() as u64 }),
+fn recorded(headers: &HeaderMap, body: &[u8]) -> Recorded {
+    let omitted = |reason| Recorded::Omitted(Omitted { reason, digest: None, size: body.len() as u64 });
+    match (value(headers, OMITTED), json(body)) {
+        (None, Ok(value)) => Recorded::Value(value),
+        (None, Err(reason)) => omitted(reason),
+        (Some(reason), _) => {
+            let mut reason = format!("left out by the participant: {reason}").replace('\0', "\u{fffd}");
+            reason.truncate(reason.floor_char_boundary(MESSAGE_BYTES_MAX));
+            omitted(reason)
+        }
     }
+}
+
+fn has_result(headers: &HeaderMap, body: &[u8]) -> bool {
+    !body.is_empty() || value(headers, OMITTED).is_some()
 }
 
 fn trouble(body: &[u8]) -> Trouble {
@@ -295,6 +314,9 @@ mod tests {
     use super::*;
     use crate::wire::headers::{DIRECTION, PROTOCOL};
 
+    /// As much as a server takes by default.
+    const BYTES_MAX: usize = 1_048_576;
+
     fn headers(reply: &Reply) -> (HeaderMap, String) {
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -306,7 +328,7 @@ mod tests {
         ] {
             headers.insert(name, value);
         }
-        let body = reply.write(&mut headers);
+        let body = reply.write(&mut headers, BYTES_MAX);
         (headers, body)
     }
 
@@ -340,6 +362,18 @@ mod tests {
         let replied = replied(&headers, b"\xff").expect("it names whom it answers");
         assert!(matches!(replied.answer, Attempted::Succeeded(Recorded::Omitted(_))));
         assert!(matches!(found(Some(&headers), b"{"), Finding::Applied(Recorded::Omitted(_))));
+    }
+
+    #[test]
+    fn a_result_larger_than_a_message_is_left_out_and_the_success_is_told() {
+        let large = Reply::applied(&"x".repeat(BYTES_MAX));
+        let (headers, body) = headers(&large);
+        assert_eq!(body, "");
+        let Attempted::Succeeded(Recorded::Omitted(omitted)) = heard(&large) else { panic!("a success") };
+        assert!(omitted.reason.contains("1048578 bytes"), "{}", omitted.reason);
+        assert!(matches!(found(Some(&headers), b""), Finding::Applied(Recorded::Omitted(_))));
+        let part = Reply::partial(Some(&"x".repeat(BYTES_MAX)));
+        assert!(matches!(heard(&part), Attempted::Partial(Some(Recorded::Omitted(_)))));
     }
 
     #[test]
