@@ -27,17 +27,25 @@ mod shipping;
 mod sql;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use amends::ports::Clock;
 use amends_workflows::names::Sku;
-use amends_workflows::ports;
+use amends_workflows::ports::{
+    self, Inventory, Ledger, Notifications, Payments, Receipts, Risk, Sales, Shipping,
+};
 use sea_orm::{ConnectionTrait, DbErr};
 
 pub use audit::{End, Ended, Finding, audit};
 pub use fault::{InvalidFault, Kind, PlannedFault};
 pub use place::Place;
 
-use service::Service;
+use service::{Part, Service};
+
+/// What has not happened so long after it was sent does not happen any more, at this pace.
+pub fn settle_window(pace: f64) -> Duration {
+    service::SETTLE_WINDOW.mul_f64(pace)
+}
 
 /// All participants of the shop, at one place.
 #[derive(Clone)]
@@ -51,7 +59,24 @@ impl Participants {
     /// # Errors
     /// When it cannot be reached or its tables cannot be made.
     pub async fn open(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
-        Ok(Self { service: Service::open(place, pace, clock).await? })
+        Ok(Self { service: Service::open(place, pace, clock, Part::Alone).await? })
+    }
+
+    /// The same, for a place at which other processes plan bad days, too.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn serve(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+        Ok(Self { service: Service::open(place, pace, clock, Part::Server).await? })
+    }
+
+    /// Comes to a place at which another process serves, to plan bad days: nothing is made there, and what was taken
+    /// to be done later is left to that process.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or nobody has served there yet.
+    pub async fn visit(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+        Ok(Self { service: Service::open(place, pace, clock, Part::Visitor).await? })
     }
 
     /// Removes their tables from the first schema of the connection's `search_path`.
@@ -64,17 +89,15 @@ impl Participants {
 
     /// The same participants as the workflows see them.
     pub fn ports(&self) -> ports::Participants {
-        let service = Arc::new(self.service.clone());
-        ports::Participants {
-            inventory: service.clone(),
-            payments: service.clone(),
-            ledger: service.clone(),
-            shipping: service.clone(),
-            risk: service.clone(),
-            sales: service.clone(),
-            notifications: service.clone(),
-            receipts: service,
-        }
+        ports::Participants::called(self.all())
+    }
+
+    /// All of them in one.
+    pub fn all(
+        &self,
+    ) -> Arc<impl Inventory + Payments + Ledger + Shipping + Risk + Sales + Notifications + Receipts + use<>>
+    {
+        Arc::new(self.service.clone())
     }
 
     /// Puts `pieces` of each on the shelf, once: a SKU that the warehouse knows keeps what it has.

@@ -33,8 +33,20 @@ const KEY_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 #[derive(Clone)]
 pub(super) struct Service(Arc<Shared>);
 
+/// What a process does at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Alone,
+    /// It serves; others plan bad days.
+    Server,
+    /// It plans bad days; others serve.
+    Visitor,
+}
+
 struct Shared {
     place: Place,
+    part: Part,
     /// One connection: who writes waits here for its turn, in order, and neither in SQLite's busy handler nor
     /// crosswise for rows.
     writer: DatabaseConnection,
@@ -185,14 +197,23 @@ impl From<Failed> for UndoError {
 }
 
 impl Service {
-    pub(super) async fn open(place: &Place, pace: f64, clock: Arc<dyn Clock>) -> Result<Self, DbErr> {
+    pub(super) async fn open(
+        place: &Place,
+        pace: f64,
+        clock: Arc<dyn Clock>,
+        part: Part,
+    ) -> Result<Self, DbErr> {
         let writer = place.connect(place.writers()).await?;
-        schema::install(&writer).await?;
+        if part != Part::Visitor {
+            schema::install(&writer).await?;
+        }
         let reader = place.connect(4).await?;
         let plan = RwLock::new(Plan::load(&writer).await?);
         let (place, running) = (place.clone(), Mutex::default());
-        let service = Self(Arc::new(Shared { place, writer, reader, plan, running, clock, pace }));
-        service.take_up().await?;
+        let service = Self(Arc::new(Shared { place, part, writer, reader, plan, running, clock, pace }));
+        if part != Part::Visitor {
+            service.take_up().await?;
+        }
         Ok(service)
     }
 
@@ -420,7 +441,7 @@ impl Service {
 
     /// Where other processes plan, too, looks up what is planned for this business key.
     async fn learn(&self, key: &str) -> Result<(), Fault> {
-        if self.0.place.is_shared() {
+        if self.0.part == Part::Server || self.0.place.is_shared() {
             let planned = fault::planned(&self.0.reader, key).await.map_err(Failed::from)?;
             self.0.plan.write().unwrap_or_else(PoisonError::into_inner).set(key, planned);
         }

@@ -7,8 +7,8 @@ use amends::core::{RequestId, SagaId, Timestamp};
 use amends::ports::Clock;
 use amends_workflows::names::{CustomerId, OrderId};
 use amends_workflows::ports::{
-    Authorization, Authorize, Call, Capture, CaptureFunds, Dispatch, Notice, Participants as Ports,
-    Reservation, Reserve, StockLine,
+    Authorization, Authorize, Call, Capture, CaptureFunds, Dispatch, Inventory, Ledger, Notice,
+    Notifications, Payments, Receipts, Reservation, Reserve, Sales, Shipping, StockLine,
 };
 use amends_workflows::{Currency, Money};
 use async_trait::async_trait;
@@ -44,6 +44,33 @@ impl Clock for StandingClock {
     async fn sleep_until(&self, at: Timestamp) {
         let mut now = self.0.subscribe();
         now.wait_for(|now| *now >= at).await.unwrap();
+    }
+}
+
+/// The participants, one by one.
+#[derive(Clone)]
+pub(crate) struct Ports {
+    pub(crate) inventory: Arc<dyn Inventory>,
+    pub(crate) payments: Arc<dyn Payments>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) shipping: Arc<dyn Shipping>,
+    pub(crate) sales: Arc<dyn Sales>,
+    pub(crate) notifications: Arc<dyn Notifications>,
+    pub(crate) receipts: Arc<dyn Receipts>,
+}
+
+impl Ports {
+    fn of(all: &Participants) -> Self {
+        let all = all.all();
+        Self {
+            inventory: all.clone(),
+            payments: all.clone(),
+            ledger: all.clone(),
+            shipping: all.clone(),
+            sales: all.clone(),
+            notifications: all.clone(),
+            receipts: all,
+        }
     }
 }
 
@@ -105,7 +132,7 @@ impl Shop {
         let place = Place::File(folder.path().join("p"));
         let all = Participants::open(&place, 0.5, clock.clone()).await.unwrap();
         all.stock_up(&[("lamp".into(), 10)]).await.unwrap();
-        let ports = all.ports();
+        let ports = Ports::of(&all);
         Self { folder, clock, all, ports, ended: Mutex::default() }
     }
 
@@ -114,7 +141,7 @@ impl Shop {
         self.all.close().await.unwrap();
         let place = Place::File(self.folder.path().join("p"));
         let all = Participants::open(&place, 0.5, self.clock.clone()).await.unwrap();
-        let ports = all.ports();
+        let ports = Ports::of(&all);
         Self { all, ports, ..self }
     }
 

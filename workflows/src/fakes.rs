@@ -66,17 +66,7 @@ impl FakeShop {
     }
 
     pub(crate) fn participants(&self) -> Participants {
-        let shop = Arc::new(self.clone());
-        Participants {
-            inventory: shop.clone(),
-            payments: shop.clone(),
-            ledger: shop.clone(),
-            shipping: shop.clone(),
-            risk: shop.clone(),
-            sales: shop.clone(),
-            notifications: shop.clone(),
-            receipts: shop,
-        }
+        Participants::called(Arc::new(self.clone()))
     }
 
     pub(crate) fn books(&self) -> MutexGuard<'_, Books> {

@@ -9,7 +9,7 @@ use crate::money::Money;
 use crate::names::CustomerId;
 
 /// Tell a customer something.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Notice {
     /// Whom.
     pub to: CustomerId,
@@ -39,7 +39,7 @@ pub trait Notifications: Send + Sync + 'static {
 }
 
 /// Put it on paper.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Receipt {
     /// For whom.
     pub to: CustomerId,

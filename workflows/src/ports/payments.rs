@@ -84,7 +84,7 @@ impl Payload for Capture {
 }
 
 /// Give money back.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RefundFunds {
     /// Of what was taken.
     pub capture: CaptureId,

@@ -9,7 +9,7 @@ use crate::money::Money;
 use crate::names::{CardToken, CustomerId};
 
 /// Somebody wants to pay this much with this card.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Purchase {
     /// Who.
     pub customer: CustomerId,

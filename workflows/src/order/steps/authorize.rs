@@ -1,25 +1,34 @@
 //! The money is held.
 
-use std::sync::Arc;
-
 use amends::prelude::{
-    ByRepeating, Compensate, CompensationError, Contract, Forward, Step, StepContext, StepError, Undo,
+    ByRepeating, Compensate, CompensationError, Contract, Forward, Problem, Step, StepContext, StepError,
+    Undo,
 };
+use amends::{Outgoing, Transmission};
 
 use crate::order::OrderPlaced;
-use crate::ports::{Authorization, Authorize, Call, Declined, Payments};
+use crate::ports::{Authorization, Authorize, Call, Declined, Payments, Port, operation};
 use crate::rules::{self, PAYMENT_GATEWAY};
 
 /// Holds the order's total on the card. The gateway keeps its answers by request id, so after a lost answer
 /// the same request is simply sent again, forward and back.
 pub struct AuthorizePayment {
-    payments: Arc<dyn Payments>,
+    payments: Port<dyn Payments>,
 }
 
 impl AuthorizePayment {
     /// Through this gateway.
-    pub fn new(payments: Arc<dyn Payments>) -> Self {
+    pub fn new(payments: Port<dyn Payments>) -> Self {
         Self { payments }
+    }
+}
+
+fn ask(order: &OrderPlaced) -> Authorize {
+    Authorize {
+        reference: order.order().to_string(),
+        card: order.card().clone(),
+        amount: order.total(),
+        risk_score: None,
     }
 }
 
@@ -30,18 +39,16 @@ impl Step for AuthorizePayment {
     type Settle = ByRepeating;
 
     fn contract(&self) -> Contract {
-        self.payments.contract()
+        self.payments.contract(Payments::contract)
     }
 
     async fn run(&self, cx: &StepContext, order: OrderPlaced) -> Result<Authorization, StepError<Declined>> {
-        let ask = Authorize {
-            reference: order.order().to_string(),
-            card: order.card().clone(),
-            amount: order.total(),
-            risk_score: None,
-        };
-        let answer = self.payments.authorize(&Call::of(cx), &ask).await;
+        let answer = self.payments.called()?.authorize(&Call::of(cx), &ask(&order)).await;
         rules::forward(cx, &PAYMENT_GATEWAY, "authorize", answer)
+    }
+
+    fn command(&self, of: &Transmission, order: &OrderPlaced) -> Result<Option<Outgoing>, Problem> {
+        self.payments.command(of, operation::AUTHORIZE, &ask(order))
     }
 }
 
@@ -56,7 +63,16 @@ impl Compensate for AuthorizePayment {
     ) -> Result<Undo, CompensationError> {
         // The gateway voids by the forward request id: it needs no recorded result, and in doubt it voids or
         // closes out for ever. So all cases of `Forward` are one.
-        let answer = self.payments.void(&Call::of(cx), order.order().as_str()).await;
+        let answer = self.payments.called()?.void(&Call::of(cx), order.order().as_str()).await;
         rules::backward(&PAYMENT_GATEWAY, "void", answer)
+    }
+
+    fn undo_command(
+        &self,
+        of: &Transmission,
+        order: &OrderPlaced,
+        forward: &Forward<Authorization>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        self.payments.undo_command(of, operation::AUTHORIZE, &ask(order), forward)
     }
 }

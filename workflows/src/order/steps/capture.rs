@@ -1,22 +1,27 @@
 //! The money is taken: the point of no return.
 
-use std::sync::Arc;
+use amends::prelude::{
+    ByQuery, Contract, Finding, Problem, QueryError, Reconcile, Step, StepContext, StepError,
+};
+use amends::{Outgoing, Transmission};
 
-use amends::prelude::{ByQuery, Contract, Finding, QueryError, Reconcile, Step, StepContext, StepError};
-
-use crate::ports::{Authorization, Call, Capture, CaptureFunds, Declined, Payments};
+use crate::ports::{Authorization, Call, Capture, CaptureFunds, Declined, Payments, Port, find, operation};
 use crate::rules::{self, PAYMENT_GATEWAY};
 
 /// Takes what was held. Never sent twice on a guess: after a lost answer the gateway is asked first.
 pub struct CapturePayment {
-    payments: Arc<dyn Payments>,
+    payments: Port<dyn Payments>,
 }
 
 impl CapturePayment {
     /// Through this gateway.
-    pub fn new(payments: Arc<dyn Payments>) -> Self {
+    pub fn new(payments: Port<dyn Payments>) -> Self {
         Self { payments }
     }
+}
+
+fn ask(held: &Authorization) -> CaptureFunds {
+    CaptureFunds { authorization: held.id.clone(), amount: held.amount }
 }
 
 impl Step for CapturePayment {
@@ -26,13 +31,16 @@ impl Step for CapturePayment {
     type Settle = ByQuery;
 
     fn contract(&self) -> Contract {
-        self.payments.contract()
+        self.payments.contract(Payments::contract)
     }
 
     async fn run(&self, cx: &StepContext, held: Authorization) -> Result<Capture, StepError<Declined>> {
-        let ask = CaptureFunds { authorization: held.id, amount: held.amount };
-        let answer = self.payments.capture(&Call::of(cx), &ask).await;
+        let answer = self.payments.called()?.capture(&Call::of(cx), &ask(&held)).await;
         rules::forward(cx, &PAYMENT_GATEWAY, "capture", answer)
+    }
+
+    fn command(&self, of: &Transmission, held: &Authorization) -> Result<Option<Outgoing>, Problem> {
+        self.payments.command(of, operation::CAPTURE, &ask(held))
     }
 }
 
@@ -40,8 +48,13 @@ impl Reconcile for CapturePayment {
     async fn reconcile(
         &self,
         cx: &StepContext,
-        _: Authorization,
+        held: Authorization,
     ) -> Result<Finding<Capture, Declined>, QueryError> {
-        rules::query(&PAYMENT_GATEWAY, "captured", self.payments.captured(&Call::of(cx)).await)
+        match &self.payments {
+            Port::Calls(payments) => {
+                rules::query(&PAYMENT_GATEWAY, "captured", payments.captured(&Call::of(cx)).await)
+            }
+            Port::Messages(messages) => find(&**messages, cx, operation::CAPTURE, &ask(&held)).await,
+        }
     }
 }

@@ -1,23 +1,27 @@
 //! The customer is told.
 
-use std::sync::Arc;
-
-use amends::prelude::{ByRepeating, Contract, Never, Step, StepContext, StepError};
+use amends::prelude::{ByRepeating, Contract, Never, Problem, Step, StepContext, StepError};
+use amends::{Outgoing, Transmission};
 
 use crate::order::OrderPlaced;
-use crate::ports::{Call, Notice, Notifications, Parcel, Sent};
+use crate::ports::{Call, Notice, Notifications, Parcel, Port, Sent, operation};
 use crate::rules::{self, POST_OFFICE};
 
 /// Tells the customer that the parcel is on its way.
 pub struct NotifyCustomer {
-    notifications: Arc<dyn Notifications>,
+    notifications: Port<dyn Notifications>,
 }
 
 impl NotifyCustomer {
     /// Through this sender.
-    pub fn new(notifications: Arc<dyn Notifications>) -> Self {
+    pub fn new(notifications: Port<dyn Notifications>) -> Self {
         Self { notifications }
     }
+}
+
+fn ask((order, parcel): &(OrderPlaced, Parcel)) -> Notice {
+    let text = format!("Order {} is on its way: {}.", order.order(), parcel.tracking);
+    Notice { to: order.customer().clone(), text }
 }
 
 impl Step for NotifyCustomer {
@@ -27,13 +31,15 @@ impl Step for NotifyCustomer {
     type Settle = ByRepeating;
 
     fn contract(&self) -> Contract {
-        self.notifications.contract()
+        self.notifications.contract(Notifications::contract)
     }
 
-    async fn run(&self, cx: &StepContext, (order, parcel): Self::Input) -> Result<Sent, StepError<Never>> {
-        let text = format!("Order {} is on its way: {}.", order.order(), parcel.tracking);
-        let notice = Notice { to: order.customer().clone(), text };
-        let answer = self.notifications.notify(&Call::of(cx), &notice).await;
+    async fn run(&self, cx: &StepContext, input: Self::Input) -> Result<Sent, StepError<Never>> {
+        let answer = self.notifications.called()?.notify(&Call::of(cx), &ask(&input)).await;
         rules::forward(cx, &POST_OFFICE, "notify", answer)
+    }
+
+    fn command(&self, of: &Transmission, input: &Self::Input) -> Result<Option<Outgoing>, Problem> {
+        self.notifications.command(of, operation::NOTIFY, &ask(input))
     }
 }

@@ -1,27 +1,32 @@
 //! The goods are set aside.
 
-use std::sync::Arc;
-
 use amends::prelude::{
-    ByQuery, Compensate, CompensationError, Contract, Finding, Forward, Precondition, QueryError, Reconcile,
-    ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
+    ByQuery, Compensate, CompensationError, Contract, Finding, Forward, Precondition, Problem, QueryError,
+    Reconcile, ReconcileCompensation, Step, StepContext, StepError, Undo, UndoFinding,
 };
+use amends::{Outgoing, Transmission};
 
 use crate::order::OrderPlaced;
-use crate::ports::{Call, Goods, GoodsState, Inventory, OutOfStock, Reservation, Reserve};
+use crate::ports::{
+    Call, Goods, GoodsState, Inventory, OutOfStock, Port, Reservation, Reserve, find, find_undo, operation,
+};
 use crate::rules::{self, WAREHOUSE};
 
 /// Sets all goods of the order aside, or none. The warehouse keeps a barrier and can be asked, so what became
 /// of a lost answer is settled by query, forward and back.
 pub struct ReserveStock {
-    inventory: Arc<dyn Inventory>,
+    inventory: Port<dyn Inventory>,
 }
 
 impl ReserveStock {
     /// From this warehouse.
-    pub fn new(inventory: Arc<dyn Inventory>) -> Self {
+    pub fn new(inventory: Port<dyn Inventory>) -> Self {
         Self { inventory }
     }
+}
+
+fn ask(order: &OrderPlaced) -> Reserve {
+    Reserve { order: order.order().clone(), lines: order.stock_lines() }
 }
 
 impl Step for ReserveStock {
@@ -31,13 +36,16 @@ impl Step for ReserveStock {
     type Settle = ByQuery;
 
     fn contract(&self) -> Contract {
-        self.inventory.contract()
+        self.inventory.contract(Inventory::contract)
     }
 
     async fn run(&self, cx: &StepContext, order: OrderPlaced) -> Result<Reservation, StepError<OutOfStock>> {
-        let ask = Reserve { order: order.order().clone(), lines: order.stock_lines() };
-        let answer = self.inventory.reserve(&Call::of(cx), &ask).await;
+        let answer = self.inventory.called()?.reserve(&Call::of(cx), &ask(&order)).await;
         rules::forward(cx, &WAREHOUSE, "reserve", answer)
+    }
+
+    fn command(&self, of: &Transmission, order: &OrderPlaced) -> Result<Option<Outgoing>, Problem> {
+        self.inventory.command(of, operation::RESERVE, &ask(order))
     }
 }
 
@@ -45,9 +53,14 @@ impl Reconcile for ReserveStock {
     async fn reconcile(
         &self,
         cx: &StepContext,
-        _: OrderPlaced,
+        order: OrderPlaced,
     ) -> Result<Finding<Reservation, OutOfStock>, QueryError> {
-        rules::query(&WAREHOUSE, "reservation", self.inventory.reservation(&Call::of(cx)).await)
+        match &self.inventory {
+            Port::Calls(inventory) => {
+                rules::query(&WAREHOUSE, "reservation", inventory.reservation(&Call::of(cx)).await)
+            }
+            Port::Messages(messages) => find(&**messages, cx, operation::RESERVE, &ask(&order)).await,
+        }
     }
 }
 
@@ -71,8 +84,18 @@ impl Compensate for ReserveStock {
         // released; in doubt, it is released or closed out for ever. So all cases of `Forward` are one.
         // Only the warehouse knows how the goods stand, so it compares, in the transaction that releases them.
         let expected = cx.expected().map(Precondition::decode).transpose()?;
-        let answer = self.inventory.release(&Call::of(cx), order.order(), expected.as_ref()).await;
+        let inventory = self.inventory.called()?;
+        let answer = inventory.release(&Call::of(cx), order.order(), expected.as_ref()).await;
         rules::backward(&WAREHOUSE, "release", answer)
+    }
+
+    fn undo_command(
+        &self,
+        of: &Transmission,
+        order: &OrderPlaced,
+        forward: &Forward<Reservation>,
+    ) -> Result<Option<Outgoing>, Problem> {
+        self.inventory.undo_command(of, operation::RESERVE, &ask(order), forward)
     }
 }
 
@@ -80,8 +103,13 @@ impl ReconcileCompensation for ReserveStock {
     async fn reconcile_compensation(
         &self,
         cx: &StepContext,
-        _: OrderPlaced,
+        order: OrderPlaced,
     ) -> Result<UndoFinding, QueryError> {
-        rules::query(&WAREHOUSE, "released", self.inventory.released(&Call::of(cx)).await)
+        match &self.inventory {
+            Port::Calls(inventory) => {
+                rules::query(&WAREHOUSE, "released", inventory.released(&Call::of(cx)).await)
+            }
+            Port::Messages(messages) => find_undo(&**messages, cx, operation::RESERVE, &ask(&order)).await,
+        }
     }
 }

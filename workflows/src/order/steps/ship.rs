@@ -1,22 +1,29 @@
 //! The goods are sent.
 
-use std::sync::Arc;
-
-use amends::prelude::{ByRepeating, Contract, Never, Step, StepContext, StepError};
+use amends::prelude::{ByRepeating, Contract, Never, Problem, Step, StepContext, StepError};
+use amends::{Outgoing, Transmission};
 
 use crate::order::OrderPlaced;
-use crate::ports::{Call, Capture, Dispatch, Parcel, Reservation, Shipping};
+use crate::ports::{Call, Capture, Dispatch, Parcel, Port, Reservation, Shipping, operation};
 use crate::rules::{self, CARRIER};
 
 /// Hands the reserved goods to the carrier, who answers a repeated request with the same parcel.
 pub struct ShipParcel {
-    shipping: Arc<dyn Shipping>,
+    shipping: Port<dyn Shipping>,
 }
 
 impl ShipParcel {
     /// With this carrier.
-    pub fn new(shipping: Arc<dyn Shipping>) -> Self {
+    pub fn new(shipping: Port<dyn Shipping>) -> Self {
         Self { shipping }
+    }
+}
+
+fn ask((order, goods, _paid): &(OrderPlaced, Reservation, Capture)) -> Dispatch {
+    Dispatch {
+        order: order.order().clone(),
+        reservation: goods.id.clone(),
+        address: order.address().to_owned(),
     }
 }
 
@@ -28,20 +35,15 @@ impl Step for ShipParcel {
     type Settle = ByRepeating;
 
     fn contract(&self) -> Contract {
-        self.shipping.contract()
+        self.shipping.contract(Shipping::contract)
     }
 
-    async fn run(
-        &self,
-        cx: &StepContext,
-        (order, goods, _paid): Self::Input,
-    ) -> Result<Parcel, StepError<Never>> {
-        let ask = Dispatch {
-            order: order.order().clone(),
-            reservation: goods.id,
-            address: order.address().to_owned(),
-        };
-        let answer = self.shipping.ship(&Call::of(cx), &ask).await;
+    async fn run(&self, cx: &StepContext, input: Self::Input) -> Result<Parcel, StepError<Never>> {
+        let answer = self.shipping.called()?.ship(&Call::of(cx), &ask(&input)).await;
         rules::forward(cx, &CARRIER, "ship", answer)
+    }
+
+    fn command(&self, of: &Transmission, input: &Self::Input) -> Result<Option<Outgoing>, Problem> {
+        self.shipping.command(of, operation::SHIP, &ask(input))
     }
 }

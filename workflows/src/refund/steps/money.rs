@@ -1,23 +1,26 @@
 //! The money goes back: the point of no return.
 
-use std::sync::Arc;
+use amends::prelude::{ByRepeating, Contract, Problem, Step, StepContext, StepError};
+use amends::{Outgoing, Transmission};
 
-use amends::prelude::{ByRepeating, Contract, Step, StepContext, StepError};
-
-use crate::ports::{Call, Declined, Payments, RefundFunds, Refunded};
+use crate::ports::{Call, Declined, Payments, Port, RefundFunds, Refunded, operation};
 use crate::refund::Refundable;
 use crate::rules::{self, PAYMENT_GATEWAY};
 
 /// Gives the money back. The gateway keeps its answers by request id, so a repeat gives nothing twice.
 pub struct RefundPayment {
-    payments: Arc<dyn Payments>,
+    payments: Port<dyn Payments>,
 }
 
 impl RefundPayment {
     /// Through this gateway.
-    pub fn new(payments: Arc<dyn Payments>) -> Self {
+    pub fn new(payments: Port<dyn Payments>) -> Self {
         Self { payments }
     }
+}
+
+fn ask(what: &Refundable) -> RefundFunds {
+    RefundFunds { capture: what.capture.clone(), amount: what.amount }
 }
 
 impl Step for RefundPayment {
@@ -27,12 +30,15 @@ impl Step for RefundPayment {
     type Settle = ByRepeating;
 
     fn contract(&self) -> Contract {
-        self.payments.contract()
+        self.payments.contract(Payments::contract)
     }
 
     async fn run(&self, cx: &StepContext, what: Refundable) -> Result<Refunded, StepError<Declined>> {
-        let ask = RefundFunds { capture: what.capture, amount: what.amount };
-        let answer = self.payments.refund(&Call::of(cx), &ask).await;
+        let answer = self.payments.called()?.refund(&Call::of(cx), &ask(&what)).await;
         rules::forward(cx, &PAYMENT_GATEWAY, "refund", answer)
+    }
+
+    fn command(&self, of: &Transmission, what: &Refundable) -> Result<Option<Outgoing>, Problem> {
+        self.payments.command(of, operation::REFUND, &ask(what))
     }
 }

@@ -1,23 +1,27 @@
 //! The customer is told.
 
-use std::sync::Arc;
+use amends::prelude::{ByRepeating, Contract, Never, Problem, Step, StepContext, StepError};
+use amends::{Outgoing, Transmission};
 
-use amends::prelude::{ByRepeating, Contract, Never, Step, StepContext, StepError};
-
-use crate::ports::{Call, Notice, Notifications, Refunded, Sent};
+use crate::ports::{Call, Notice, Notifications, Port, Refunded, Sent, operation};
 use crate::refund::RefundRequested;
 use crate::rules::{self, POST_OFFICE};
 
 /// Tells the customer that the money is on its way.
 pub struct NotifyRefund {
-    notifications: Arc<dyn Notifications>,
+    notifications: Port<dyn Notifications>,
 }
 
 impl NotifyRefund {
     /// Through this sender.
-    pub fn new(notifications: Arc<dyn Notifications>) -> Self {
+    pub fn new(notifications: Port<dyn Notifications>) -> Self {
         Self { notifications }
     }
+}
+
+fn ask((request, refunded): &(RefundRequested, Refunded)) -> Notice {
+    let text = format!("{} of order {} are on their way to you.", refunded.amount, request.order);
+    Notice { to: request.customer.clone(), text }
 }
 
 impl Step for NotifyRefund {
@@ -27,17 +31,15 @@ impl Step for NotifyRefund {
     type Settle = ByRepeating;
 
     fn contract(&self) -> Contract {
-        self.notifications.contract()
+        self.notifications.contract(Notifications::contract)
     }
 
-    async fn run(
-        &self,
-        cx: &StepContext,
-        (request, refunded): Self::Input,
-    ) -> Result<Sent, StepError<Never>> {
-        let text = format!("{} of order {} are on their way to you.", refunded.amount, request.order);
-        let notice = Notice { to: request.customer, text };
-        let answer = self.notifications.notify(&Call::of(cx), &notice).await;
+    async fn run(&self, cx: &StepContext, input: Self::Input) -> Result<Sent, StepError<Never>> {
+        let answer = self.notifications.called()?.notify(&Call::of(cx), &ask(&input)).await;
         rules::forward(cx, &POST_OFFICE, "notify", answer)
+    }
+
+    fn command(&self, of: &Transmission, input: &Self::Input) -> Result<Option<Outgoing>, Problem> {
+        self.notifications.command(of, operation::NOTIFY, &ask(input))
     }
 }

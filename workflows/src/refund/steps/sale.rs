@@ -1,21 +1,20 @@
 //! What was sold, and may it be given back?
 
-use std::sync::Arc;
+use amends::prelude::{Contract, NoEffect, Problem, Step, StepContext, StepError};
+use amends::{Outgoing, Transmission};
 
-use amends::prelude::{Contract, NoEffect, Step, StepContext, StepError};
-
-use crate::ports::{Call, NoSale, Sale, Sales};
+use crate::ports::{Call, NoSale, Port, Sale, Sales, operation};
 use crate::refund::{NotRefundable, RefundRequested, Refundable, refundable};
 use crate::rules::{self, SALES};
 
 /// Looks the sale up. While the order is still being worked on it is asked again later.
 pub struct ReadSale {
-    sales: Arc<dyn Sales>,
+    sales: Port<dyn Sales>,
 }
 
 impl ReadSale {
     /// Here.
-    pub fn new(sales: Arc<dyn Sales>) -> Self {
+    pub fn new(sales: Port<dyn Sales>) -> Self {
         Self { sales }
     }
 }
@@ -27,12 +26,16 @@ impl Step for ReadSale {
     type Settle = NoEffect;
 
     fn contract(&self) -> Contract {
-        self.sales.contract()
+        self.sales.contract(Sales::contract)
     }
 
     async fn run(&self, cx: &StepContext, request: RefundRequested) -> Result<Sale, StepError<NoSale>> {
-        let answer = self.sales.sale(&Call::of(cx), &request.order).await;
+        let answer = self.sales.called()?.sale(&Call::of(cx), &request.order).await;
         rules::forward(cx, &SALES, "sale", answer)
+    }
+
+    fn command(&self, of: &Transmission, request: &RefundRequested) -> Result<Option<Outgoing>, Problem> {
+        self.sales.command(of, operation::SALE, &request.order)
     }
 }
 
