@@ -2,94 +2,16 @@
 
 #[path = "shop/process.rs"]
 mod process;
+#[path = "shop/schemas.rs"]
+mod schemas;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use amends::ports::{Ids as _, RandomIds};
-use amends_core::Timestamp;
-use process::{Ended, Page, repository, run, run_with_input, shop};
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
-use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _, Executor as _};
+use process::{Ended, Page, repository, run, shop};
+use schemas::Schemas;
+use sea_orm::sqlx;
 use tempfile::TempDir;
-
-/// Where the server is, and what to do if that is not known.
-fn server() -> String {
-    std::env::var("AMENDS_TEST_POSTGRES").unwrap_or_else(|_| {
-        panic!(
-            "AMENDS_TEST_POSTGRES is not set. Run `tests/run --quick -E 'binary(shop_postgres)'`, which starts a \
-             private PostgreSQL for the tests, or set it to the URL of a server whose user may create roles and schemas"
-        )
-    })
-}
-
-/// Two schemas of one test, which go with it.
-struct Schemas {
-    name: String,
-}
-
-impl Schemas {
-    fn new() -> Self {
-        Self { name: format!("shop_{}", RandomIds::from_system().next(Timestamp(0)).simple()) }
-    }
-
-    fn url(&self) -> String {
-        let server = server();
-        let joint = if server.contains('?') { '&' } else { '?' };
-        format!("{server}{joint}options[search_path]={}", self.name)
-    }
-
-    fn participants(&self) -> String {
-        format!("{}_participants", self.name)
-    }
-
-    fn run_lines(&self, lines: &str, more: &[&str]) -> Ended {
-        let url = self.url();
-        run_with_input(["--database", &url, "--orders", "-"].iter().chain(more), lines.as_bytes())
-    }
-
-    async fn person(&self) -> PgConnection {
-        let options: PgConnectOptions = server().parse().expect("it is a URL");
-        options.connect().await.expect("the server is there")
-    }
-
-    async fn sql(&self, statement: &str) {
-        let statement = statement.replace("SHOP", &self.name);
-        let done = self.person().await.execute(AssertSqlSafe(statement.clone())).await;
-        done.unwrap_or_else(|error| panic!("{statement}: {error}"));
-    }
-
-    async fn number(&self, select: &str) -> i64 {
-        let select = sqlx::query_scalar(AssertSqlSafe(select.replace("SHOP", &self.name)));
-        select.fetch_one(&mut self.person().await).await.expect("it is a number")
-    }
-
-    async fn schemas(&self) -> i64 {
-        self.number("SELECT count(*) FROM pg_namespace WHERE nspname IN ('SHOP', 'SHOP_participants')").await
-    }
-}
-
-impl Drop for Schemas {
-    /// On a thread and a runtime of its own, because a test's own may be ending.
-    fn drop(&mut self) {
-        let (name, participants) = (self.name.clone(), self.participants());
-        let drop = async move {
-            let options: PgConnectOptions = server().parse()?;
-            let sql =
-                format!("DROP SCHEMA IF EXISTS {name} CASCADE; DROP SCHEMA IF EXISTS {participants} CASCADE");
-            options.connect().await?.execute(AssertSqlSafe(sql)).await
-        };
-        let thread = std::thread::spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime starts").block_on(drop)
-        });
-        if let Err(error) = thread.join().expect("no panic")
-            && !std::thread::panicking()
-        {
-            panic!("the schemas {} stay: {error}", self.name);
-        }
-    }
-}
 
 /// An order that nothing happens to.
 fn order(key: &str) -> String {

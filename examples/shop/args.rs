@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 /// What one call of the shop is asked to do.
 #[derive(Clone, Debug, Parser)]
@@ -10,7 +10,7 @@ use clap::Parser;
     name = "shop",
     version,
     about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file, or on
-             PostgreSQL.",
+             PostgreSQL; with participants that are called, or written to over NATS.",
     after_help = EXAMPLES,
     next_line_help = true
 )]
@@ -74,6 +74,41 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease, allow_negative_numbers = true, verbatim_doc_comment)]
     pub lease: f64,
 
+    /// Runs on NATS, of 2.11 or later and with JetStream: the lines are published as events, from
+    /// which triggers start the sagas, and the participants take commands and send replies. The
+    /// sagas are the same, and a database may be continued with and without it. Streams that are
+    /// missing are made; --fresh removes them.
+    #[arg(long, value_name = "URL", verbatim_doc_comment)]
+    pub nats: Option<String>,
+
+    /// What the names of all subjects and streams on NATS begin with: one for each database.
+    #[arg(long, value_name = "NAME", default_value = "shop", requires = "nats", value_parser = prefix, verbatim_doc_comment)]
+    pub prefix: String,
+
+    /// Whether the participants are served by this process too, or by another one that runs with
+    /// --serve-participants, on the same --database and at the same --pace.
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "here",
+        requires = "nats",
+        value_enum,
+        hide_possible_values = true,
+        verbatim_doc_comment
+    )]
+    pub participants: Served,
+
+    /// Serves the participants over NATS, and nothing else, until SIGTERM or SIGINT. Kill it, and
+    /// start it again, as you like.
+    #[arg(
+        long,
+        group = "mode",
+        requires = "nats",
+        conflicts_with_all = ["orders", "generated", "seed", "in_flight", "lease", "participants"],
+        verbatim_doc_comment
+    )]
+    pub serve_participants: bool,
+
     /// Works on the sagas that are there, beside other processes, and reads no lines. SIGTERM or
     /// SIGINT ends it: what is under way is awaited, and the others go on with the rest.
     #[arg(
@@ -85,7 +120,7 @@ pub struct Args {
     pub worker: bool,
 
     /// Starts the sagas of the lines, awaits nothing, and leaves them to the workers.
-    #[arg(long, group = "mode")]
+    #[arg(long, group = "mode", conflicts_with = "nats")]
     pub submit: bool,
 
     /// Does no work: waits until nothing is under way, for at most so many seconds, and prints
@@ -95,7 +130,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         group = "mode",
-        conflicts_with_all = ["fresh", "pace", "in_flight", "lease"],
+        conflicts_with_all = ["fresh", "pace", "in_flight", "lease", "nats"],
         value_parser = clap::value_parser!(u32).range(0..=86_400),
         allow_negative_numbers = true,
         verbatim_doc_comment
@@ -109,10 +144,19 @@ pub struct Args {
         long,
         value_name = "SAGA",
         group = "mode",
-        conflicts_with_all = ["orders", "generated", "seed", "fresh", "pace", "in_flight", "lease"],
+        conflicts_with_all = ["orders", "generated", "seed", "fresh", "pace", "in_flight", "lease", "nats"],
         verbatim_doc_comment
     )]
     pub show: Option<String>,
+}
+
+/// Who serves the participants over NATS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Served {
+    /// This process.
+    Here,
+    /// Another one.
+    Elsewhere,
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -127,6 +171,11 @@ Many processes on one PostgreSQL, killed and started again as you like:
   cargo run --example shop -- --database postgres://me@localhost/test --worker        three times, say
   cargo run --example shop -- --database postgres://me@localhost/test --submit --generated 2000
   cargo run --example shop -- --database postgres://me@localhost/test --audit 300 --generated 2000
+
+On NATS, in one process or in two:
+  cargo run --example shop -- --nats nats://127.0.0.1:4222
+  cargo run --example shop -- --nats nats://127.0.0.1:4222 --serve-participants
+  cargo run --example shop -- --nats nats://127.0.0.1:4222 --participants elsewhere
 
 Lines, one object each; the last two are what a person does about a saga that stands on a desk, and
 the page at the end of a run tells the other verbs:
@@ -145,12 +194,21 @@ retries and desk entries; --show tells every decision of a saga.
 Exit codes:
     0  stock and money balance, a saga was shown, lines were submitted, or a worker ended as told
     1  they do not balance, or --audit found a line without its saga, or a saga under way
-    2  the input cannot be used, or a database or the output failed; nothing was lost
+    2  the input cannot be used, or a database, NATS or the output failed; nothing was lost
   130  interrupted by SIGINT, in good order
-  143  ended by SIGTERM, in good order; a worker ends with 0 then, and by SIGINT too"#;
+  143  ended by SIGTERM, in good order; a worker and the participants end with 0 then, and by
+       SIGINT too"#;
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    match (1..=64).contains(&text.len()) && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err("use 1 to 64 letters, digits, - and _".to_owned()),
+    }
 }
 
 fn pace(text: &str) -> Result<f64, String> {

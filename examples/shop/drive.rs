@@ -137,6 +137,7 @@ impl<'a> Drive<'a> {
             engine: self.shop.engine.clone(),
             participants: self.shop.participants.clone(),
             source: self.source.into(),
+            incoming: self.shop.nats.as_ref().map(|nats| nats.incoming(self.source)),
         };
         let in_flight = usize::from(in_flight);
         let feeder = Feeder { starter, settled: self.settled.subscribe(), in_flight, fed };

@@ -89,34 +89,61 @@ impl Files {
         place::fit_together(self.contents().await?, names, "file")
     }
 
+    /// Keeps others from removing the participants' file for as long as the answer lives.
+    ///
+    /// # Errors
+    /// When somebody does so at this moment, or there can be no lock.
+    pub fn attend(&self) -> Result<File, Unusable> {
+        let lock = beside(&self.participants, ".lock");
+        let cannot = |error: io::Error| {
+            Unusable::new(
+                format!("{} cannot be locked: {error}", lock.display()),
+                "give --database a path in a folder that can be written to",
+            )
+        };
+        let held = File::options().write(true).create(true).truncate(false).open(&lock).map_err(cannot)?;
+        match held.try_lock_shared() {
+            Ok(()) => Ok(held),
+            Err(TryLockError::WouldBlock) => Err(Unusable::new(
+                format!("{} is being removed", self.participants.display()),
+                "try again in a moment",
+            )),
+            Err(TryLockError::Error(error)) => Err(cannot(error)),
+        }
+    }
+
     /// Removes both databases, unless a process is at work on them.
     ///
     /// # Errors
     /// When one is, when a file is not the shop's, or when it cannot be removed.
     pub async fn remove(&self) -> Result<(), Unusable> {
         self.contents().await?;
-        // The same lock that a store holds for its life; it stays, for a new file would be another lock.
-        let lock = beside(&self.database, ".lock");
         let cannot = |path: &Path, error: io::Error| {
             Unusable::new(
                 format!("{} cannot be removed: {error}", path.display()),
                 "remove the files by hand, or give --database another path",
             )
         };
-        if !lock.exists() && !self.database.exists() && !self.participants.exists() {
-            return Ok(());
-        }
-        let held = File::options().write(true).create(true).truncate(false).open(&lock);
-        let held = held.map_err(|error| cannot(&lock, error))?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Unusable::new(
-                    format!("another process is at work on {}", self.database.display()),
-                    "stop it before you ask for --fresh, or give --database another path",
-                ));
+        let mut locks = Vec::new();
+        for database in [&self.database, &self.participants] {
+            // The lock that a store, or who serves the participants, holds for its life; it stays, for a new file would
+            // be another lock.
+            let lock = beside(database, ".lock");
+            if !lock.exists() && (database == &self.participants || !self.database.exists()) {
+                continue;
             }
-            Err(TryLockError::Error(error)) => return Err(cannot(&lock, error)),
+            let held = File::options().write(true).create(true).truncate(false).open(&lock);
+            let held = held.map_err(|error| cannot(&lock, error))?;
+            match held.try_lock() {
+                Ok(()) => locks.push(held),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Unusable::new(
+                        format!("another process is at work on {}", database.display()),
+                        "stop it before you ask for --fresh, or give --database another path",
+                    ));
+                }
+                Err(TryLockError::Error(error)) => return Err(cannot(&lock, error)),
+            }
         }
         for database in [&self.database, &self.participants] {
             for end in ["", "-wal", "-shm"] {

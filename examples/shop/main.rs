@@ -1,8 +1,8 @@
 //! A shop whose orders, payments and refunds are sagas: one command shows what the engine is for.
 //!
 //! Read `args` (what can be asked), `load`, `generated` and `admission` (what comes in), `place`, `files`, `schemas` and
-//! `contents` (what is worked on), `shop` (what works on it), `run` and `drive` (what is done), `submit` and `worker`
-//! (the same by many processes), `findings`, `desk` and `report` (the last page), `audit` (the page without the work),
+//! `contents` (what is worked on), `workflows` and `shop` (what works on it), `run` and `drive` (what is done), `submit`
+//! and `worker` (the same by many processes), `nats` and `serve` (the same with messages), `findings`, `desk` and `report` (the last page), `audit` (the page without the work),
 //! `show` and `waits` (one saga, closely), `reader` and `plans` (how databases are read by who does not work on them)
 //! and `text` (how anything is printed).
 
@@ -16,6 +16,7 @@ mod files;
 mod findings;
 mod generated;
 mod load;
+mod nats;
 #[path = "../participants/mod.rs"]
 mod participants;
 mod place;
@@ -25,12 +26,14 @@ mod reader;
 mod report;
 mod run;
 mod schemas;
+mod serve;
 mod shop;
 mod show;
 mod submit;
 mod text;
 mod waits;
 mod worker;
+mod workflows;
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -44,7 +47,7 @@ use args::Args;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum End {
-    /// Stock and money balance, a saga was shown, lines were submitted, or a worker ended as it was told.
+    /// Stock and money balance, a saga was shown, lines were submitted, or a worker or the participants ended as told.
     Good = 0,
     /// A rule of the audit is broken.
     Unbalanced = 1,
@@ -91,6 +94,7 @@ async fn main() -> ExitCode {
         (Some(saga), _) => show::show(&args.database, saga).await,
         (None, Some(within)) => audit::audit(&args, within).await,
         (None, None) if args.worker => worker::work(&args).await,
+        (None, None) if args.serve_participants => serve::serve(&args).await,
         (None, None) if args.submit => submit::submit(&args).await,
         (None, None) => run::run(&args).await,
     };

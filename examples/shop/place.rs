@@ -1,12 +1,13 @@
 //! Where the shop keeps everything: two files, or two schemas of one PostgreSQL database.
 
 use std::fmt::Display;
+use std::fs::File;
 
 use crate::Unusable;
 use crate::contents::Contents;
 use crate::files::Files;
 use crate::participants;
-use crate::schemas::Schemas;
+use crate::schemas::{AtWork, Schemas};
 
 /// One place for sagas, and one for their effects.
 #[derive(Clone, Debug)]
@@ -15,6 +16,14 @@ pub enum Place {
     Files(Files),
     /// Two schemas of a PostgreSQL database.
     Schemas(Box<Schemas>),
+}
+
+/// Held for as long as a process serves the participants of a place.
+pub enum Attending {
+    /// Of a file.
+    File(#[expect(dead_code, reason = "the lock is the file's")] File),
+    /// Of a schema.
+    Schema(#[expect(dead_code, reason = "it keeps the lock")] AtWork),
 }
 
 impl Place {
@@ -48,6 +57,17 @@ impl Place {
         }
     }
 
+    /// Keeps `--fresh` of others away from the participants for as long as the answer lives.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub async fn attend(&self) -> Result<Attending, Unusable> {
+        match self {
+            Self::Files(files) => files.attend().map(Attending::File),
+            Self::Schemas(schemas) => schemas.enter().await.map(Attending::Schema),
+        }
+    }
+
     /// Removes what the shop has made there, unless a process is at work on it.
     ///
     /// # Errors
@@ -57,6 +77,14 @@ impl Place {
             Self::Files(files) => files.remove().await,
             Self::Schemas(schemas) => schemas.remove().await,
         }
+    }
+}
+
+/// A database as it may be shown: its URL may hold a password.
+pub fn shown(database: &str) -> &str {
+    match database.split_once(':') {
+        Some(("postgres" | "postgresql", _)) => "URL",
+        _ => database,
     }
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use amends::Saga;
 use amends::core::SagaPlan;
 use amends::ports::{DefinitionRef, SystemClock};
-use amends_workflows::{order_saga, payment_saga, policies::policies, ports, refund_saga};
+use amends_workflows::{policies::policies, ports};
 use anyhow::Context as _;
 
 use crate::Unusable;
 use crate::participants::{self, Participants};
+use crate::workflows::Workflows;
 
 /// One plan of each workflow.
 pub struct Plans([Arc<SagaPlan>; 3]);
@@ -20,11 +21,8 @@ impl Plans {
     /// # Errors
     /// When a definition is wrong.
     pub fn of(ports: &ports::Participants) -> anyhow::Result<Self> {
-        Ok(Self([
-            resolved(&order_saga(ports)?.saga)?,
-            resolved(&payment_saga(ports)?.saga)?,
-            resolved(&refund_saga(ports)?.saga)?,
-        ]))
+        let Workflows { order, payment, refund } = Workflows::on(ports)?;
+        Ok(Self([resolved(&order)?, resolved(&payment)?, resolved(&refund)?]))
     }
 
     /// Nobody is called, so the participants here stand on an empty file of their own, and those of the database

@@ -17,6 +17,8 @@ pub struct Report {
     pub outcomes: BTreeMap<Outcome, usize>,
     /// What became of the lines.
     pub lines: LineCounts,
+    /// What the triggers made of events, where there are triggers.
+    pub events: Option<Vec<TriggerCounts>>,
     /// Lines that were refused: number and complaint.
     pub malformed: Vec<(usize, String)>,
     /// Lines that start a saga whose key stands for another input: number and saga.
@@ -107,6 +109,48 @@ pub struct LineCounts {
     pub operator: usize,
 }
 
+/// What a trigger made of the events that came to this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerCounts {
+    /// The workflow that it starts.
+    pub workflow: String,
+    /// Deliveries: the same event may come more than once.
+    pub deliveries: u64,
+    /// Sagas begun.
+    pub sagas: u64,
+    /// Those whose saga was there.
+    pub duplicates: u64,
+    /// Those whose saga has another input.
+    pub conflicts: u64,
+    /// Those that are too old.
+    pub refused: u64,
+    /// Those of which no saga can be made.
+    pub intake: u64,
+    /// Those that come again.
+    pub again: u64,
+}
+
+/// What became of events and messages by the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Events {
+    /// Trigger by trigger.
+    pub triggers: Vec<TriggerCounts>,
+    /// Nothing, or what nobody has dealt with.
+    pub left: Option<String>,
+}
+
+impl Events {
+    /// Does the page tell all that there will be to tell?
+    pub fn verdict(&self) -> Verdict {
+        let deliveries: u64 = self.triggers.iter().map(|trigger| trigger.deliveries).sum();
+        Verdict {
+            rule: "every event, command and reply was taken".to_owned(),
+            holds: self.left.is_none(),
+            detail: self.left.clone().unwrap_or_else(|| format!("{deliveries} deliveries of events")),
+        }
+    }
+}
+
 /// One thing that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeskRow {
@@ -189,6 +233,7 @@ impl Report {
     fn write(&self, page: &mut String, look: Look) -> fmt::Result {
         writeln!(page, "OUTCOMES\n{}", self.outcomes_table(look))?;
         self.write_lines(page, look)?;
+        self.write_events(page, look)?;
         self.write_desk(page, look)?;
         writeln!(page, "\nAUDIT\n{}", self.audit_table(look))?;
         for verdict in self.audit.iter().filter(|verdict| verdict.is_long()) {
@@ -205,9 +250,9 @@ impl Report {
             0 => writeln!(page, "\nStock and money balance."),
             n => {
                 let rules = counted(self.audit.len(), "rule", "rules");
-                // Of work by many, more is asked than that.
-                let what =
-                    if self.tell_takeovers { "NOT ALL IS WELL" } else { "Stock and money DO NOT BALANCE" };
+                // Of work by many, and of messages, more is asked than that.
+                let more = self.tell_takeovers || self.events.is_some();
+                let what = if more { "NOT ALL IS WELL" } else { "Stock and money DO NOT BALANCE" };
                 writeln!(page, "\n{what}: {n} of {rules} broken.")
             }
         }
@@ -234,6 +279,28 @@ impl Report {
         }
         for (number, what, answer) in &self.operations {
             line(number, "operator", &format!("{what}: {answer}"))?;
+        }
+        Ok(())
+    }
+
+    fn write_events(&self, page: &mut String, look: Look) -> fmt::Result {
+        let Some(triggers) = &self.events else { return Ok(()) };
+        writeln!(page, "\nEVENTS")?;
+        for trigger in triggers {
+            let TriggerCounts { workflow, deliveries, sagas, duplicates, conflicts, refused, intake, again } =
+                trigger;
+            let mut counts = format!(
+                "{}: {} · {} · {} · {refused} refused · {intake} to intake, of {}",
+                shown(workflow),
+                counted(whole(*sagas), "saga", "sagas"),
+                counted(whole(*duplicates), "duplicate", "duplicates"),
+                counted(whole(*conflicts), "conflict", "conflicts"),
+                counted(whole(*deliveries), "delivery", "deliveries"),
+            );
+            if *again > 0 {
+                counts += &format!("; {again} came again");
+            }
+            writeln!(page, "{}", wrapped(&counts, look.width, 2))?;
         }
         Ok(())
     }
@@ -356,6 +423,10 @@ fn table(look: Look, heads: &[&str]) -> Table {
 fn painted(text: &str, colour: Color, colours: bool) -> Cell {
     let cell = Cell::new(shown(text));
     if colours { cell.fg(colour) } else { cell }
+}
+
+fn whole(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 fn number(n: impl fmt::Display) -> Cell {

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, stdin};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,16 +11,14 @@ use crate::args::Args;
 use crate::drive::{Drive, arrival};
 use crate::findings::Books;
 use crate::load::{self, Lines};
+use crate::nats::Nats;
 use crate::place::Place;
 use crate::plans::Plans;
 use crate::progress::Progress;
-use crate::report::{Look, Report};
+use crate::report::{Events, Look, Report};
 use crate::shop::{Shop, Tempo};
 use crate::text::{self, counted, print, say};
 use crate::{End, Unusable, findings, generated};
-
-/// How long running calls are awaited at the end.
-pub const GRACE: Duration = Duration::from_secs(5);
 
 /// How many malformed lines are shown when there is nothing else to show.
 const COMPLAINTS_SHOWN: usize = 10;
@@ -33,16 +30,14 @@ const COMPLAINTS_SHOWN: usize = 10;
 pub async fn run(args: &Args) -> anyhow::Result<End> {
     let place = Place::named(&args.database)?;
     let (source, lines) = lines(args)?;
+    let nats = Nats::asked_for(args).await?;
     let mut progress = Progress::here();
-    if args.fresh {
-        place.remove().await?;
-    }
-    place.check().await?;
+    ready(args, &place, nats.as_ref()).await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
 
-    let shop = Shop::open(&place, Tempo::of(args)).await?;
+    let mut shop = Shop::open(&place, Tempo::of(args), nats).await?;
     let drive = Drive::new(&shop, &source, &lines.good);
     let lines_in_order = arrival(lines.good, args.seed);
     let seen = tokio::select! {
@@ -50,7 +45,11 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
         _ = interrupt.recv() => Err(End::Interrupted),
         _ = terminate.recv() => Err(End::Terminated),
     };
-    let drained = shop.engine.shutdown(GRACE).await?;
+    let events = match (&shop.nats, &seen) {
+        (Some(nats), Ok(_)) => Some(nats.events().await?),
+        _ => None,
+    };
+    let drained = shop.shut_down().await?;
     let (facts, tally, elapsed) = match seen {
         Ok(seen) => seen,
         Err(end) => {
@@ -69,9 +68,38 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     let plans = Plans::of(&shop.participants.ports())?;
     let books =
         Books { query: shop.engine.query(), plans, effects: shop.effects.clone(), now: shop.engine.now() };
-    let report = findings::report(&books, facts, malformed).await?;
+    let mut report = findings::report(&books, facts, malformed).await?;
+    report.audit.extend(events.as_ref().map(Events::verdict));
+    report.events = events.map(|events| events.triggers);
     shop.close().await?;
     print_page(&report)
+}
+
+/// Makes the place ready, and with it everything on NATS.
+///
+/// # Errors
+/// When something is not the shop's, or is in use, or nobody answers who should.
+pub async fn ready(args: &Args, place: &Place, nats: Option<&Nats>) -> anyhow::Result<()> {
+    let elsewhere = nats.filter(|nats| nats.is_served_elsewhere());
+    if args.fresh {
+        if elsewhere.is_some() {
+            let what =
+                "the participants are elsewhere, and what they have cannot be removed behind their back";
+            let then = "give --fresh to the process with --serve-participants, before this one is started";
+            return Err(Unusable::new(what, then).into());
+        }
+        place.remove().await?;
+        if let Some(nats) = nats {
+            nats.forget().await?;
+        }
+    }
+    if let Some(nats) = nats {
+        nats.declare().await?;
+    }
+    if let Some(nats) = elsewhere {
+        nats.find_participants(&args.database).await?;
+    }
+    Ok(place.check().await?)
 }
 
 /// Prints the last page, and says what it comes to.

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use amends::core::Json;
 use amends::ports::{Clock, Fault, Store, SystemClock};
-use amends::{Engine, Limits};
+use amends::{Drained, Engine, Limits};
 use amends_sea_orm::{PostgresStore, SqliteStore};
 use amends_workflows::names::Sku;
 use amends_workflows::policies::policies;
-use amends_workflows::{order_saga, payment_saga, refund_saga};
 use anyhow::Context as _;
 
 use crate::Unusable;
 use crate::args::Args;
+use crate::nats::Nats;
 use crate::participants::{self, Participants};
 use crate::place::Place;
 use crate::schemas::AtWork;
+use crate::workflows::Workflows;
 
 /// What lies on the shelves when the shop opens for the first time.
 const SHELVES: [(&str, u32); 12] = [
@@ -45,7 +46,12 @@ pub struct Shop {
     pub effects: participants::Place,
     /// How many seconds a second of the shop takes.
     pub pace: f64,
+    /// What brings it orders, and its participants commands, if that is NATS.
+    pub nats: Option<Nats>,
 }
+
+/// How long running calls are awaited at the end.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// How fast it works, and how patient it is with its like.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +87,7 @@ impl Shop {
     ///
     /// # Errors
     /// When one is in use or cannot be opened.
-    pub async fn open(place: &Place, tempo: Tempo) -> anyhow::Result<Self> {
+    pub async fn open(place: &Place, tempo: Tempo, mut nats: Option<Nats>) -> anyhow::Result<Self> {
         let store = match place {
             Place::Files(files) => {
                 Opened::Sqlite(Arc::new(SqliteStore::open(&files.database).await.map_err(unopened)?))
@@ -93,18 +99,34 @@ impl Shop {
             }
         };
         let effects = place.effects();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let participants = Participants::open(&effects, tempo.pace, clock)
-            .await
-            .context("failed to open the database of the participants")?;
-        let shelves: Vec<(Sku, u32)> =
-            SHELVES.iter().map(|(sku, pieces)| (Sku::from(*sku), *pieces)).collect();
-        participants.stock_up(&shelves).await.context("failed to stock the shelves")?;
-        let engine = match &store {
-            Opened::Sqlite(store) => engine(store.clone(), &participants, tempo).await?,
-            Opened::Postgres(store, _) => engine(store.clone(), &participants, tempo).await?,
+        let participants = participants(&effects, tempo.pace, nats.as_ref()).await?;
+        if let Some(nats) = nats.as_mut().filter(|nats| !nats.is_served_elsewhere()) {
+            nats.serve(&participants).await?;
+        }
+        let ports = match &nats {
+            Some(nats) => nats.ports(&participants.ports())?,
+            None => participants.ports(),
         };
-        Ok(Self { engine, store, participants, effects, pace: tempo.pace })
+        let workflows = Workflows::on(&ports)?;
+        let engine = match &store {
+            Opened::Sqlite(store) => engine(store.clone(), &workflows, tempo, nats.as_ref()).await?,
+            Opened::Postgres(store, _) => engine(store.clone(), &workflows, tempo, nats.as_ref()).await?,
+        };
+        if let Some(nats) = &mut nats {
+            nats.begin(&engine, &workflows).await?;
+        }
+        Ok(Self { engine, store, participants, effects, pace: tempo.pace, nats })
+    }
+
+    /// Begins nothing more; what runs is awaited for a while.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn shut_down(&mut self) -> anyhow::Result<Drained> {
+        if let Some(nats) = &mut self.nats {
+            nats.end().await;
+        }
+        Ok(self.engine.shutdown(GRACE).await?)
     }
 
     /// Closes both places; the engine has been shut down before.
@@ -112,8 +134,11 @@ impl Shop {
     /// # Errors
     /// When one cannot be closed.
     pub async fn close(self) -> anyhow::Result<()> {
-        let Self { engine, store, participants, effects: _, pace: _ } = self;
+        let Self { engine, store, participants, effects: _, pace: _, nats } = self;
         drop(engine);
+        if let Some(nats) = nats {
+            nats.close().await;
+        }
         participants.close().await?;
         match store {
             Opened::Sqlite(store) => {
@@ -127,12 +152,41 @@ impl Shop {
     }
 }
 
+/// Those who are called, those who are served here, or those who are elsewhere and have their bad days planned here.
+async fn participants(
+    effects: &participants::Place,
+    pace: f64,
+    nats: Option<&Nats>,
+) -> anyhow::Result<Participants> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let opened = match nats {
+        None => Participants::open(effects, pace, clock).await,
+        Some(nats) if nats.is_served_elsewhere() => Participants::visit(effects, pace, clock).await,
+        Some(_) => Participants::serve(effects, pace, clock).await,
+    };
+    let participants = opened.context("failed to open the database of the participants")?;
+    if nats.is_none_or(|nats| !nats.is_served_elsewhere()) {
+        stock(&participants).await?;
+    }
+    Ok(participants)
+}
+
+/// Fills the shelves, once.
+///
+/// # Errors
+/// When the participants' database fails.
+pub async fn stock(participants: &Participants) -> anyhow::Result<()> {
+    let shelves: Vec<(Sku, u32)> = SHELVES.iter().map(|(sku, pieces)| (Sku::from(*sku), *pieces)).collect();
+    participants.stock_up(&shelves).await.context("failed to stock the shelves")
+}
+
 async fn engine<S: Store>(
     store: Arc<S>,
-    participants: &Participants,
+    workflows: &Workflows,
     tempo: Tempo,
+    nats: Option<&Nats>,
 ) -> anyhow::Result<Engine> {
-    let ports = participants.ports();
+    let patience = if nats.is_some() { Nats::patience(tempo.pace) } else { tempo.pace };
     let limits = Limits::default();
     let limits = Limits {
         claim_every: Duration::from_millis(500),
@@ -140,13 +194,16 @@ async fn engine<S: Store>(
         max_running: tempo.calls_max.unwrap_or(limits.max_running),
         ..limits
     };
-    let engine = Engine::builder(store)
+    let mut engine = Engine::builder(store)
         .node_name("shop")
         .limits(limits)
-        .policies(policies(tempo.pace))
-        .register(order_saga(&ports)?.saga)
-        .register(payment_saga(&ports)?.saga)
-        .register(refund_saga(&ports)?.saga);
+        .policies(policies(patience))
+        .register(workflows.order.clone())
+        .register(workflows.payment.clone())
+        .register(workflows.refund.clone());
+    if let Some(nats) = nats {
+        engine = nats.publishing(engine)?;
+    }
     Ok(engine.start().await?)
 }
 

@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::drive::{Fed, Feeder, Started, Starter, arrival};
 use crate::load::{Event, Line, SagaName};
 use crate::place::Place;
-use crate::run::{GRACE, lines};
+use crate::run::lines;
 use crate::shop::{Shop, Tempo};
 use crate::text::{self, counted, say};
 
@@ -46,14 +46,14 @@ pub async fn submit(args: &Args) -> anyhow::Result<End> {
     place.check().await?;
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
-    let shop = Shop::open(&place, Tempo::of(args).with_calls(CALLS_MAX)).await?;
+    let mut shop = Shop::open(&place, Tempo::of(args).with_calls(CALLS_MAX), None).await?;
     let ended = tokio::select! {
         submitted = start_all(&shop, &source, arrival(lines.good, args.seed), args.in_flight) => Ok(submitted),
         _ = interrupt.recv() => Err(End::Interrupted),
         _ = terminate.recv() => Err(End::Terminated),
     };
     let stopped = shop.engine.stopped().map(ToString::to_string);
-    shop.engine.shutdown(GRACE).await?;
+    shop.shut_down().await?;
     shop.close().await?;
     let Submitted { sagas, repeated, refused, failed } = match ended {
         Ok(submitted) => submitted,
@@ -83,6 +83,7 @@ async fn start_all(shop: &Shop, source: &str, lines: Vec<Line>, in_flight: u16) 
         engine: shop.engine.clone(),
         participants: shop.participants.clone(),
         source: source.into(),
+        incoming: None,
     };
     let feeder = Feeder { starter, settled: settled.subscribe(), in_flight: in_flight.into(), fed };
     let feeding = tokio::spawn(feeder.feed(lines));

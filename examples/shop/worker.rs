@@ -7,8 +7,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::End;
 use crate::args::Args;
+use crate::nats::Nats;
 use crate::place::Place;
-use crate::run::GRACE;
+use crate::run::ready;
 use crate::shop::{Shop, Tempo};
 use crate::text::{counted, say};
 
@@ -22,11 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// starts it again.
 pub async fn work(args: &Args) -> anyhow::Result<End> {
     let place = Place::named(&args.database)?;
-    place.check().await?;
+    let nats = Nats::asked_for(args).await?;
+    ready(args, &place, nats.as_ref()).await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
-    let shop = Shop::open(&place, Tempo::of(args).with_calls(args.in_flight.into())).await?;
+    let mut shop = Shop::open(&place, Tempo::of(args).with_calls(args.in_flight.into()), nats).await?;
     say(format_args!("at work as {}", shop.engine.incarnation()));
     let mut look = tokio::time::interval(LOOK_EVERY);
     loop {
@@ -38,7 +40,7 @@ pub async fn work(args: &Args) -> anyhow::Result<End> {
             },
         }
     }
-    let drained = shop.engine.shutdown(GRACE).await?;
+    let drained = shop.shut_down().await?;
     let doubt = match drained.in_doubt {
         0 => String::new(),
         n => {

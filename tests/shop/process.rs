@@ -87,7 +87,7 @@ impl Page {
         let mut sections: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut heading = String::new();
         for line in out.lines() {
-            if ["OUTCOMES", "LINES", "DESK", "AUDIT"].contains(&line) {
+            if ["OUTCOMES", "LINES", "EVENTS", "DESK", "AUDIT"].contains(&line) {
                 heading = line.to_owned();
             }
             sections.entry(heading.clone()).or_default().push(line.to_owned());

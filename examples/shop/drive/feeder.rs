@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::Started;
 use crate::load::{Event, Line, SagaName, Start};
+use crate::nats::{Incoming, Taken};
 use crate::participants::Participants;
 
 /// What the drive is told.
@@ -44,6 +45,8 @@ pub struct Starter {
     pub engine: Engine,
     pub participants: Participants,
     pub source: Arc<str>,
+    /// Lines are published, if there is a way for them, and triggers start their sagas.
+    pub incoming: Option<Incoming>,
 }
 
 impl Feeder {
@@ -93,12 +96,41 @@ async fn finish(starting: &mut JoinSet<()>) {
 impl Starter {
     /// None: the engine has stopped. The first line of a saga comes with a permit, and plans its faults.
     async fn start(&self, line: usize, start: Start, permit: Option<OwnedSemaphorePermit>) -> Option<Fed> {
-        let Start { saga: name, input, faults, .. } = start;
         if permit.is_some()
-            && let Err(error) = self.participants.plan(&name.key, &faults).await
+            && let Err(error) = self.participants.plan(&start.saga.key, &start.faults).await
         {
             return Some(Fed::Failed { line, why: error.to_string() });
         }
+        match &self.incoming {
+            Some(incoming) => self.publish(incoming, line, start, permit).await,
+            None => self.call(line, start, permit).await,
+        }
+    }
+
+    /// By an event, of which a trigger makes the saga.
+    async fn publish(
+        &self,
+        incoming: &Incoming,
+        line: usize,
+        start: Start,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Option<Fed> {
+        let started = if permit.is_some() { Started::New } else { Started::Duplicate };
+        let taken = match incoming.publish(line, &start).await {
+            Ok(()) => incoming.taken(&self.engine, &start).await,
+            Err(why) => Err(why),
+        };
+        let name = start.saga;
+        match taken {
+            Ok(Taken::Same(handle)) => Some(Fed::Started { line, name, handle, permit, started }),
+            Ok(Taken::Conflict) => Some(Fed::Not { line, started: Started::Conflict(name) }),
+            Ok(Taken::Stopped) => None,
+            Err(why) => Some(Fed::Failed { line, why }),
+        }
+    }
+
+    async fn call(&self, line: usize, start: Start, permit: Option<OwnedSemaphorePermit>) -> Option<Fed> {
+        let Start { saga: name, input, .. } = start;
         let trigger = Trigger {
             source: self.source.to_string(),
             position: Some(line.to_string()),
