@@ -206,6 +206,74 @@ fn on_postgres_the_shop_over_nats_tells_the_same() {
     assert_eq!(told(&over_nats), told(&by_calls));
 }
 
+#[tokio::test]
+async fn a_server_that_is_killed_and_started_again_in_the_middle_loses_no_message() {
+    let mut world = World::on_a_file();
+    let _participants = world.participants();
+    let lines = ["--participants", "elsewhere", "--generated", "100", "--seed", "3", "--in-flight", "16"];
+    let mut running = world.begin(&lines);
+    let ended = running.until_ended(5);
+    world.server.kill();
+    world.server.start_again();
+    let over = running.ended();
+    assert_well(&over);
+    assert!(ended < 100, "it was killed in the middle: {}", over.err);
+    let page = Page::read(&over.out);
+    assert!(page.line("LINES", "100 sagas · 0 duplicates · 0 conflicts").is_some(), "{}", over.out);
+}
+
+/// An order as a client of NATS sends it that knows nothing of the shop.
+async fn send(server: &Server, order: &str) {
+    let client = async_nats::connect(server.url()).await.expect("the server answers");
+    let jetstream = async_nats::jetstream::new(client);
+    let sent = jetstream.publish("shop.incoming.order", order.to_owned().into()).await;
+    sent.expect("it leaves").await.expect("the stream takes it");
+}
+
+#[tokio::test]
+async fn workers_take_what_others_publish_and_one_that_is_killed_is_missed_by_nobody() {
+    let schemas = Schemas::new();
+    let world = World::on(schemas.url());
+    let worker = || {
+        let mut worker = world.begin(&["--worker", "--lease", "2"]);
+        let mut said = String::new();
+        worker.err.read_line(&mut said).expect("it prints text");
+        assert!(said.starts_with("at work as "), "{said}");
+        worker
+    };
+    let (mut dying, staying) = (worker(), worker());
+    let lines = ["--generated", "80", "--seed", "7"];
+    let published = run(world.args(&lines).iter().map(String::as_str).chain(["--submit"]));
+    assert_code(&published, 0);
+    assert!(published.err.contains("80 events are published"), "{}", published.err);
+    dying.process.kill().expect("it can be killed");
+    dying.process.wait().expect("it can be waited for");
+    send(
+        &world.server,
+        r#"{"order": "O-by-hand", "customer": "c-1", "card": "tok-visa-1", "address": "Lindenweg 4",
+            "lines": [{"sku": "tea-assam", "quantity": 2, "price": {"minor": 1250, "currency": "EUR"}}],
+            "total": {"minor": 2500, "currency": "EUR"}}"#,
+    )
+    .await;
+    // What the dead one had in hand comes again, and what it owned is taken over.
+    let audit = || run(["--database", &world.database].iter().chain(&lines).chain(&["--audit", "120"]));
+    let mut audited = audit();
+    for _ in 0..100 {
+        if audited.code == Some(0) && schemas.number("SELECT count(*) FROM SHOP.saga").await == 81 {
+            break;
+        }
+        audited = audit();
+    }
+    staying.terminate();
+    assert_code(&staying.ended(), 0);
+    assert_code(&audited, 0);
+    let by_hand = "SELECT count(*) FROM SHOP.saga WHERE key = 'O-by-hand' AND phase = 'completed'";
+    assert_eq!(schemas.number(by_hand).await, 1, "{}", audited.out);
+    assert_eq!(schemas.number("SELECT count(*) FROM SHOP.saga").await, 81);
+    let doubled = "SELECT count(*) FROM SHOP_participants.effects WHERE effects > 1";
+    assert_eq!(schemas.number(doubled).await, 0);
+}
+
 #[test]
 fn a_run_over_nats_that_was_ended_goes_on_by_calls() {
     let world = World::on_a_file();

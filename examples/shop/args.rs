@@ -119,8 +119,9 @@ pub struct Args {
     )]
     pub worker: bool,
 
-    /// Starts the sagas of the lines, awaits nothing, and leaves them to the workers.
-    #[arg(long, group = "mode", conflicts_with = "nats")]
+    /// Starts the sagas of the lines, awaits nothing, and leaves them to the workers. With --nats
+    /// it publishes the events alone, and works on no database but that of the participants.
+    #[arg(long, group = "mode", verbatim_doc_comment)]
     pub submit: bool,
 
     /// Does no work: waits until nothing is under way, for at most so many seconds, and prints
@@ -176,6 +177,7 @@ On NATS, in one process or in two:
   cargo run --example shop -- --nats nats://127.0.0.1:4222
   cargo run --example shop -- --nats nats://127.0.0.1:4222 --serve-participants
   cargo run --example shop -- --nats nats://127.0.0.1:4222 --participants elsewhere
+Or in many: --worker, and --submit, take --nats as well.
 
 Lines, one object each; the last two are what a person does about a saga that stands on a desk, and
 the page at the end of a run tells the other verbs:

@@ -208,7 +208,8 @@ impl Nats {
     /// # Errors
     /// When a stream or a consumer cannot be used.
     pub async fn begin(&mut self, engine: &Engine, workflows: &Workflows) -> anyhow::Result<()> {
-        let settings = ReplySettings { prefix: self.prefix.clone(), ..ReplySettings::new(ENGINE) };
+        let prefix = self.prefix.clone();
+        let settings = ReplySettings { prefix, ack_wait: left::WORK, ..ReplySettings::new(ENGINE) };
         let replies = Replies::take(engine.clone(), self.connection.clone(), settings)?;
         let (stream, prefix) = (self.incoming_stream(), &self.prefix);
         let on = |workflow: &str| Trigger::on(&stream, format!("{prefix}.incoming.{workflow}"));

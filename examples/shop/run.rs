@@ -32,7 +32,8 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     let (source, lines) = lines(args)?;
     let nats = Nats::asked_for(args).await?;
     let mut progress = Progress::here();
-    ready(args, &place, nats.as_ref()).await?;
+    let elsewhere = nats.as_ref().is_some_and(Nats::is_served_elsewhere);
+    ready(args, &place, nats.as_ref(), elsewhere).await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
@@ -75,14 +76,13 @@ pub async fn run(args: &Args) -> anyhow::Result<End> {
     print_page(&report)
 }
 
-/// Makes the place ready, and with it everything on NATS.
+/// Makes the place ready, and with it everything on NATS; the participants may be served by others, `elsewhere`.
 ///
 /// # Errors
 /// When something is not the shop's, or is in use, or nobody answers who should.
-pub async fn ready(args: &Args, place: &Place, nats: Option<&Nats>) -> anyhow::Result<()> {
-    let elsewhere = nats.filter(|nats| nats.is_served_elsewhere());
+pub async fn ready(args: &Args, place: &Place, nats: Option<&Nats>, elsewhere: bool) -> anyhow::Result<()> {
     if args.fresh {
-        if elsewhere.is_some() {
+        if elsewhere {
             let what =
                 "the participants are elsewhere, and what they have cannot be removed behind their back";
             let then = "give --fresh to the process with --serve-participants, before this one is started";
@@ -95,9 +95,9 @@ pub async fn ready(args: &Args, place: &Place, nats: Option<&Nats>) -> anyhow::R
     }
     if let Some(nats) = nats {
         nats.declare().await?;
-    }
-    if let Some(nats) = elsewhere {
-        nats.find_participants(&args.database).await?;
+        if elsewhere {
+            nats.find_participants(&args.database).await?;
+        }
     }
     Ok(place.check().await?)
 }

@@ -3,19 +3,25 @@
 //! Who starts a saga owns it first, so this is a worker for as long as it takes: when all are there it hands them over
 //! as any worker does that ends. The same lines again find the same sagas. A refund is started beside its order, and
 //! asks again until that is paid.
+//!
+//! With NATS nobody is started here: the lines are published, and whoever is at work takes them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use amends::ports::SystemClock;
+use anyhow::{Context as _, anyhow, bail};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::End;
 use crate::args::Args;
 use crate::drive::{Fed, Feeder, Started, Starter, arrival};
-use crate::load::{Event, Line, SagaName};
+use crate::load::{Event, Line, Lines, SagaName};
+use crate::nats::Nats;
+use crate::participants::Participants;
 use crate::place::Place;
-use crate::run::lines;
+use crate::run::{lines, ready};
 use crate::shop::{Shop, Tempo};
 use crate::text::{self, counted, say};
 
@@ -40,10 +46,10 @@ struct Submitted {
 pub async fn submit(args: &Args) -> anyhow::Result<End> {
     let place = Place::named(&args.database)?;
     let (source, lines) = lines(args)?;
-    if args.fresh {
-        place.remove().await?;
+    if let Some(nats) = Nats::asked_for(args).await? {
+        return publish(args, &place, &nats, &source, lines).await;
     }
-    place.check().await?;
+    ready(args, &place, None, false).await?;
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;
     let mut shop = Shop::open(&place, Tempo::of(args).with_calls(CALLS_MAX), None).await?;
@@ -68,6 +74,32 @@ pub async fn submit(args: &Args) -> anyhow::Result<End> {
     let sagas = counted(sagas, "saga is", "sagas are");
     let malformed = lines.malformed.len() + refused;
     say(format_args!("{sagas} there; {repeated} of the lines were repeated, {malformed} cannot be used"));
+    Ok(End::Good)
+}
+
+/// Publishes them all, once their bad days are planned where the participants are served.
+async fn publish(args: &Args, place: &Place, nats: &Nats, source: &str, lines: Lines) -> anyhow::Result<End> {
+    ready(args, place, Some(nats), true).await?;
+    let participants = Participants::visit(&place.effects(), args.pace, Arc::new(SystemClock::new()))
+        .await
+        .context("failed to open the database of the participants")?;
+    let incoming = nats.incoming(source);
+    let (mut events, mut planned) = (0, HashSet::new());
+    for Line { number, event } in arrival(lines.good, args.seed) {
+        let Event::Start(start) = event else { continue };
+        if planned.insert(start.saga.clone()) {
+            participants.plan(&start.saga.key, &start.faults).await?;
+        }
+        incoming.publish(number, &start).await.map_err(|why| {
+            anyhow!(
+                "failed to publish line {number}: {why}; the same call again publishes all, and no saga twice"
+            )
+        })?;
+        events += 1;
+    }
+    participants.close().await?;
+    let events = counted(events, "event is", "events are");
+    say(format_args!("{events} published; {} of the lines cannot be used", lines.malformed.len()));
     Ok(End::Good)
 }
 

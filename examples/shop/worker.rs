@@ -24,7 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub async fn work(args: &Args) -> anyhow::Result<End> {
     let place = Place::named(&args.database)?;
     let nats = Nats::asked_for(args).await?;
-    ready(args, &place, nats.as_ref()).await?;
+    let elsewhere = nats.as_ref().is_some_and(Nats::is_served_elsewhere);
+    ready(args, &place, nats.as_ref(), elsewhere).await?;
     // Caught from here on: nothing has been begun before.
     let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("failed to listen for signals")?;

@@ -18,6 +18,7 @@ use amends_workflows::{OrderPlaced, PaymentRequested, RefundRequested};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::left::WORK;
 use crate::load::Start;
 
 /// How long the saga of an event is waited for, once the stream has it.
@@ -31,7 +32,7 @@ const PUBLISHED_MAX: u32 = 3;
 
 /// Orders start order sagas.
 pub(super) fn orders(source: TriggerSource, saga: &Saga<OrderPlaced, Sent>) -> Trigger<OrderPlaced, Sent> {
-    source.workflow(saga).key(|event| Ok(event.data::<OrderPlaced>()?.order().to_string()))
+    at_work(source.workflow(saga).key(|event| Ok(event.data::<OrderPlaced>()?.order().to_string())))
 }
 
 /// Payments start payment sagas.
@@ -39,7 +40,7 @@ pub(super) fn payments(
     source: TriggerSource,
     saga: &Saga<PaymentRequested, Sent>,
 ) -> Trigger<PaymentRequested, Sent> {
-    source.workflow(saga).key(|event| Ok(event.data::<PaymentRequested>()?.payment().to_string()))
+    at_work(source.workflow(saga).key(|event| Ok(event.data::<PaymentRequested>()?.payment().to_string())))
 }
 
 /// Refunds start refund sagas.
@@ -47,7 +48,12 @@ pub(super) fn refunds(
     source: TriggerSource,
     saga: &Saga<RefundRequested, Sent>,
 ) -> Trigger<RefundRequested, Sent> {
-    source.workflow(saga).key(|event| Ok(event.data::<RefundRequested>()?.refund.to_string()))
+    at_work(source.workflow(saga).key(|event| Ok(event.data::<RefundRequested>()?.refund.to_string())))
+}
+
+/// What is in hand of a process that died comes to another one.
+fn at_work<I: Payload, O: 'static>(trigger: Trigger<I, O>) -> Trigger<I, O> {
+    trigger.consumer_settings(|consumer| consumer.ack_wait = WORK)
 }
 
 /// The way of lines into the shop. Cheap to clone.

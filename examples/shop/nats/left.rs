@@ -11,10 +11,10 @@ use amends::ports::{Clock as _, SystemClock};
 /// How often it is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What a command takes at most, whose participant is well, beside the slowness that is planned.
-const WORK: Duration = Duration::from_secs(5);
+/// What a message takes at most, if who has it is well: after so long it is delivered again.
+pub(super) const WORK: Duration = Duration::from_secs(5);
 
-/// After how long a command is delivered again whose participant died over it.
+/// The same of a command, which takes longer where slowness is planned.
 pub(super) fn ack_wait(pace: f64) -> Duration {
     WORK + settle_window(pace)
 }
