@@ -38,6 +38,8 @@ pub(super) fn of_settled(
         Verdict::Nothing("that is known, and a requested compensation has undone it")
     } else if s.state.phase == Phase::Closed && !a.stage.is_settled() {
         Verdict::Contradicts("the saga was closed while this was open")
+    } else if is_closed_by_its_compensation(s, &action, answered) {
+        Verdict::Nothing("its compensation has closed it out, whatever it did before")
     } else {
         verdict(&action, a, for_all, attempt, answered)
     };
@@ -58,6 +60,17 @@ fn tells_an_effect(answered: &Attempted) -> bool {
 fn is_undone_by_request(s: &Scribe<'_>, action: &ActionId) -> bool {
     let step = s.plan.find(&action.step).filter(|_| action.is_forward()).map(|ix| s.state.step(ix));
     step.is_some_and(|step| step.manual.iter().any(|manual| manual.action.has_effect()))
+}
+
+/// A participant that keeps a barrier says "closed out for ever" of a step that comes again after its compensation, and of
+/// nothing else: so that says nothing about what the step did before.
+fn is_closed_by_its_compensation(s: &Scribe<'_>, action: &ActionId, answered: &Attempted) -> bool {
+    let for_ever = matches!(answered, Attempted::Fenced { through: u32::MAX });
+    let step = s.plan.find(&action.step).filter(|_| action.is_forward()).map(|ix| s.state.step(ix));
+    let mut compensations = step
+        .into_iter()
+        .flat_map(|step| step.undo.iter().chain(step.manual.iter().map(|manual| &manual.action)));
+    for_ever && compensations.any(|compensation| compensation.attempts > 0)
 }
 
 /// A finding of a query that is not under way. Of what is settled it speaks as a whole; else it is what an answer

@@ -663,3 +663,89 @@ fn g16_a_late_success_of_a_compensated_step_has_no_effect() {
     "#]],
     );
 }
+
+#[test]
+fn a_step_that_comes_again_after_its_compensation_and_is_closed_out_contradicts_nothing() {
+    check(
+        ONE,
+        "run a\n cancel op1\n begin undo:a\n fenced a#1 4294967295\n ok undo:a \"Undone\"\n fenced a#1 4294967295",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     turned back: cancelled by ann
+            0s     answered op1, Cancel: accepted
+            0s     undo:a#1 started (Ready)
+            0s     news of a#1: fenced through 4294967295 (its compensation has closed it out, whatever it did before)
+            0s     undo:a#1 succeeded: "Undone"
+            0s     compensated
+            0s     news of a#1: fenced through 4294967295 (its compensation has closed it out, whatever it did before)
+            = COMPENSATED (cancelled by ann)
+              a: SUCCEEDED applied · undo SUCCEEDED applied
+              b: SKIPPED none
+        "#]],
+    );
+    // Nor where a person requested its compensation.
+    check(
+        "step a(input) by-query\n pivot p(a) by-query\n retriable r(p) by-query",
+        "run a\n run p\n compensate m1:a op1 by-policy\n begin m1:a\n fenced a#1 4294967295",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 succeeded: "a"
+            0s     p#1 started (Ready)
+            0s     p#1 succeeded: "p"
+            0s     m1:a requested by ann, approved by policy refunds
+            0s     answered op1, Compensate: accepted
+            0s     m1:a#1 started (Ready)
+            0s     news of a#1: fenced through 4294967295 (its compensation has closed it out, whatever it did before)
+            = RUNNING
+              a: SUCCEEDED applied · m1:a RUNNING possible
+              p: SUCCEEDED applied
+              r: READY none
+              do: start r#1 in lane first, until 86400s
+              wake: 86400s for deadline of r
+              runs: m1:a#1 since 0s
+              queues: r since 0s
+        "#]],
+    );
+}
+
+#[test]
+fn a_success_that_is_closed_out_by_anything_but_its_compensation_is_contradicted() {
+    check(
+        ONE,
+        "run a\n fenced a#1 4294967295",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        0s     a#1 succeeded: "a"
+        0s     dispute of a#1: fenced through 4294967295 (it had no effect, and an effect is recorded)
+        = RUNNING
+          a: SUCCEEDED possible
+          b: READY none
+          do: query a (1)
+          wake: 86400s for deadline of b
+          desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible
+    "#]],
+    );
+    check(
+        ONE,
+        "run a\n cancel op1\n begin undo:a\n fenced a#1 1",
+        expect![[r#"
+        0s     saga started
+        0s     a#1 started (Ready)
+        0s     a#1 succeeded: "a"
+        0s     turned back: cancelled by ann
+        0s     answered op1, Cancel: accepted
+        0s     undo:a#1 started (Ready)
+        0s     dispute of a#1: fenced through 1 (it had no effect, and an effect is recorded)
+        = COMPENSATING (cancelled by ann)
+          a: SUCCEEDED possible · undo RUNNING possible
+          b: SKIPPED none
+          do: query a (1), to fence through 1
+          runs: undo:a#1 since 0s
+          desk: a on discrepancy, contradiction since 0s, attempts 1, effect possible
+    "#]],
+    );
+}
