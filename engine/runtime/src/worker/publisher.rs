@@ -285,7 +285,7 @@ impl Publishing {
                 self.note(&message, &reason).await?;
             }
             Err(PublishError::Unavailable(reason)) => {
-                let tries = self.pace.failed(place, &reason, now);
+                let tries = self.pace.failed(place, self.under_way.len(), &reason, now);
                 if tries >= TRIES_UNNOTED {
                     self.pace.went_elsewhere(place);
                     self.note(&message, &reason).await?;

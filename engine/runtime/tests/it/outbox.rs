@@ -256,6 +256,56 @@ async fn after_an_outage_everything_goes_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_under_way_together_and_fails_together_keeps_the_way_closed_for_a_moment_only() {
+    let store = Arc::new(MemoryStore::new());
+    let lost = |message: &OutboxMessage, before| {
+        if message.subject.ends_with("started") && before == 0 {
+            Does::StaysSilent
+        } else {
+            Does::Acknowledges
+        }
+    };
+    let broker = Broker::that(lost);
+    let engine = publishing(&store, &broker).await;
+    for n in 0..50 {
+        begin(&engine, &format!("k{n}")).await.outcome().await.unwrap();
+    }
+    pass(Duration::from_secs(9)).await;
+    assert_eq!((waiting(&engine).await, broker.sent().len()), (100, 50), "all of them are under way");
+    // Their ten seconds are over at one time: that is one failure, and not fifty in a row.
+    pass(Duration::from_secs(2)).await;
+    assert_eq!(waiting(&engine).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_way_that_was_closed_is_opened_step_by_step() {
+    let store = Arc::new(MemoryStore::new());
+    let back_at = Timestamp(0) + Duration::from_secs(5);
+    let clock = Arc::new(SystemClock::starting_at(Timestamp(0)));
+    let broker = Broker::that(
+        move |_, _| if clock.now() < back_at { Does::IsUnavailable } else { Does::Acknowledges },
+    );
+    let engine = publishing(&store, &broker).await;
+    for n in 0..50 {
+        begin(&engine, &format!("k{n}")).await.outcome().await.unwrap();
+    }
+    pass(Duration::from_secs(5)).await;
+    broker.gate.forget_permits(Semaphore::MAX_PERMITS);
+    let before = broker.sent().len();
+    while broker.sent().len() == before {
+        pass(Duration::from_millis(100)).await;
+    }
+    let mut sent = broker.sent().len();
+    for answers in [1, 2, 4] {
+        broker.gate.add_permits(answers);
+        pass(MOMENT).await;
+        let more = broker.sent().len() - sent;
+        assert_eq!(more, 2 * answers, "for each answer there is room for two");
+        sent += more;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_message_stays_is_shown_and_blocks_nobody_else() {
     let store = Arc::new(MemoryStore::new());
     let broker = Broker::that(|message, before| {

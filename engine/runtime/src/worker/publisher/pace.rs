@@ -53,8 +53,10 @@ pub(super) struct Pace {
     held: HashMap<OutboxPlace, Held>,
     /// How many have been answered.
     went_through: u64,
-    /// Failures since the last answer: the way itself is closed.
+    /// Failures since the last answer: the way itself is closed. What was under way together and fails together is one.
     failures: u32,
+    /// How many may be under way: one after a failure, and one more with every answer.
+    window: usize,
     /// Nothing is sent or read before.
     resume_at: Timestamp,
 }
@@ -72,17 +74,14 @@ impl Pace {
             held: HashMap::new(),
             went_through: 0,
             failures: 0,
+            window: under_way_max,
             resume_at: Timestamp(i64::MIN),
         }
     }
 
     /// How many more may be sent, while so many are under way.
     pub(super) fn room(&self, under_way: usize, now: Timestamp) -> usize {
-        let max = match self.failures {
-            _ if now < self.resume_at => 0,
-            0 => self.under_way_max,
-            _ => 1,
-        };
+        let max = if now < self.resume_at { 0 } else { self.window };
         max.saturating_sub(under_way)
     }
 
@@ -113,6 +112,7 @@ impl Pace {
         self.held.remove(&place);
         self.went_through += 1;
         self.failures = 0;
+        self.window = (self.window + 1).min(self.under_way_max);
         self.resume_at = Timestamp(i64::MIN);
         self.trouble.end();
     }
@@ -122,17 +122,27 @@ impl Pace {
         self.held.remove(&place);
     }
 
-    /// A message was not answered. Says how often that happened to it, as far as others got through since: a way
-    /// that is closed for all says nothing of one.
-    pub(super) fn failed(&mut self, place: OutboxPlace, reason: &str, now: Timestamp) -> u32 {
-        self.failures = self.failures.saturating_add(1);
-        self.resume_at = now + wait(self.failures);
-        if self.failures == 1 {
-            tracing::warn!(
-                reason = %visible(reason),
-                kind = place.kind.word(),
-                "a message does not get through; it is tried again"
-            );
+    /// A message was not answered, while so many others are under way. Says how often that happened to it, as far as
+    /// others got through since: a way that is closed for all says nothing of one.
+    pub(super) fn failed(
+        &mut self,
+        place: OutboxPlace,
+        under_way: usize,
+        reason: &str,
+        now: Timestamp,
+    ) -> u32 {
+        // Else it was sent with the one that failed first, and tells nothing new.
+        if self.failures == 0 || (now >= self.resume_at && under_way == 0) {
+            self.failures = self.failures.saturating_add(1);
+            self.resume_at = now + wait(self.failures);
+            self.window = 1;
+            if self.failures == 1 {
+                tracing::warn!(
+                    reason = %visible(reason),
+                    kind = place.kind.word(),
+                    "a message does not get through; it is tried again"
+                );
+            }
         }
         self.trouble.set(now, reason.to_owned());
         let went_through = self.went_through;
