@@ -87,7 +87,7 @@ const LAYERS: &[Layer] = &[
         package: "amends-nats",
         folder: "adapters/nats",
         ours: &["amends"],
-        ours_in_tests: &["amends-testkit", "amends-nats-testkit", "amends-sea-orm"],
+        ours_in_tests: &["amends-testkit", "amends-nats-testkit", "amends-sea-orm", "amends-barrier"],
         outside: Outside::Not(&["sea-orm*", "sqlx*", "axum*", "hyper*", "reqwest", "clap*"]),
     },
     Layer {
