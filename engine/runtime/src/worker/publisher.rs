@@ -2,7 +2,8 @@
 //!
 //! A loop reads what waits in the lanes of this node, publishes some of it at a time, and removes what was
 //! acknowledged. Commits of this node wake it; looking is the truth, because messages also come from other nodes and
-//! earlier processes.
+//! earlier processes. Each removal is a transaction of the store: while others are under way, what was acknowledged waits a
+//! moment to be removed together. Events do not, for the next one of a saga waits for the removal.
 //!
 //! What can fail, and what becomes of it:
 //! * *No answer, or none in time*: nobody knows, and the same message goes out again under the same id, at growing
@@ -45,6 +46,12 @@ pub(crate) use pace::Trouble;
 
 /// The most messages that one read brings, beside those under way.
 const PAGE: usize = 256;
+
+/// So many acknowledged messages are removed at once, or fewer after so long.
+const REMOVED_TOGETHER: (usize, Duration) = (64, Duration::from_millis(20));
+
+/// The wait after a removal that the store did not answer.
+const REMOVED_AGAIN: Duration = Duration::from_millis(100);
 
 /// The first wait of a refused message until it is tried again; it doubles.
 const REFUSAL_WAIT_MIN: Duration = Duration::from_secs(5);
@@ -167,6 +174,7 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
             under_way: HashSet::new(),
             calls: JoinSet::new(),
             acknowledged: Vec::new(),
+            remove_at: None,
             pace: Pace::new(outbox.troubles[kind as usize].clone(), outside.bounds.under_way_max),
         };
         parts.push(tokio::spawn(publishing.run()));
@@ -192,8 +200,9 @@ struct Publishing {
     look: bool,
     under_way: HashSet<OutboxPlace>,
     calls: JoinSet<Called>,
-    /// What is to be removed.
+    /// What is to be removed, and when at the latest.
     acknowledged: Vec<OutboxPlace>,
+    remove_at: Option<Timestamp>,
     pace: Pace,
 }
 
@@ -244,12 +253,13 @@ impl Publishing {
     /// Returns when there may be something to do.
     async fn wait(&mut self) {
         let at = self.pace.next(self.now()).unwrap_or(Timestamp::MAX);
-        let at = at.min(self.now() + self.outside.bounds.look_every);
+        let look_at = self.now() + self.outside.bounds.look_every;
+        let at = at.min(look_at).min(self.remove_at.unwrap_or(look_at));
         let ended = tokio::select! {
             biased;
             Some(called) = self.calls.join_next() => Some(called),
             () = self.waker.notified() => { self.look = true; None }
-            () = self.outside.clock.sleep_until(at) => { self.look = true; None }
+            () = self.outside.clock.sleep_until(at) => { self.look |= self.remove_at != Some(at); None }
             () = self.ending.cancelled(), if self.calls.is_empty() && !self.look => { self.look = true; None }
         };
         if let Some(Ok(called)) = ended
@@ -267,6 +277,7 @@ impl Publishing {
                 tracing::debug!(saga = %place.saga, id = %message.id, kind = self.kind.word(), duplicate, "published");
                 self.pace.went_through(place);
                 self.acknowledged.push(place);
+                self.remove_at.get_or_insert(now + REMOVED_TOGETHER.1);
                 if self.kind == OutboxKind::Command {
                     let acknowledged = News::Acknowledged { saga: place.saga, message: message.id };
                     let _ = self.outside.news.send(acknowledged);
@@ -303,11 +314,15 @@ impl Publishing {
     }
 
     async fn remove(&mut self) -> Result<(), Fault> {
-        if self.acknowledged.is_empty() {
+        let Some(remove_at) = self.remove_at else { return Ok(()) };
+        let may_wait = self.kind != OutboxKind::Event && !self.calls.is_empty();
+        if may_wait && self.acknowledged.len() < REMOVED_TOGETHER.0 && self.now() < remove_at {
             return Ok(());
         }
+        self.remove_at = Some(self.now() + REMOVED_AGAIN); // should the store not answer
         self.outside.store.remove_published(self.outside.incarnation, &self.acknowledged).await?;
         self.acknowledged.clear();
+        self.remove_at = None;
         // The next event of each of these sagas may go now.
         self.look |= self.kind == OutboxKind::Event;
         Ok(())
@@ -329,7 +344,7 @@ impl Publishing {
         if !self.look || !self.read.is_empty() || self.pace.room(self.under_way.len(), self.now()) == 0 {
             return Ok(());
         }
-        let known = self.under_way.len() + self.pace.held();
+        let known = self.under_way.len() + self.pace.held() + self.acknowledged.len();
         let limit = PAGE + known;
         let Outside { store, incarnation, .. } = &self.outside;
         let limit_of_read = u32::try_from(limit).unwrap_or(u32::MAX);
@@ -337,7 +352,9 @@ impl Publishing {
         self.look = messages.len() >= limit;
         let now = self.now();
         let fresh = |message: &OutboxMessage| {
-            !self.under_way.contains(&message.place) && !self.pace.holds(message.place, now)
+            !self.under_way.contains(&message.place)
+                && !self.acknowledged.contains(&message.place)
+                && !self.pace.holds(message.place, now)
         };
         self.read = messages.into_iter().filter(fresh).collect();
         Ok(())

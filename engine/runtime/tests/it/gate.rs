@@ -36,6 +36,8 @@ pub(crate) struct GatedStore {
     pub(crate) refuse: Arc<Mutex<Option<u64>>>,
     /// So many removals of published messages never return, and change nothing.
     pub(crate) kept: Arc<AtomicU32>,
+    /// How many published messages each removal was of.
+    pub(crate) removals: Arc<Mutex<Vec<usize>>>,
     /// Starts under these keys are answered `Later` and not written.
     pub(crate) held_keys: Arc<Mutex<BTreeSet<String>>>,
     /// Transitions with this sequence are answered `Later` and not written.
@@ -58,6 +60,7 @@ impl GatedStore {
             occupy: Arc::default(),
             refuse: Arc::default(),
             kept: Arc::default(),
+            removals: Arc::default(),
             held_keys: Arc::default(),
             held_seq: Arc::default(),
             writers: Arc::new(AtomicUsize::new(1)),
@@ -300,6 +303,7 @@ impl OutboxStore for GatedStore {
         if take_one(&self.kept) {
             std::future::pending::<()>().await;
         }
+        self.removals.lock().unwrap().push(published.len());
         self.inner.remove_published(incarnation, published).await
     }
 

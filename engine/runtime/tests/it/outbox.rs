@@ -579,6 +579,36 @@ async fn who_needs_a_person_says_so_and_says_when_it_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_acknowledged_bit_by_bit_while_more_is_under_way_is_removed_together() {
+    let (store, broker) = (GatedStore::new(), Broker::new());
+    broker.gate.forget_permits(Semaphore::MAX_PERMITS);
+    let builder = builder(&store, &needs_a_person());
+    let publisher = Arc::new(broker.clone());
+    let engine = builder.publisher_of(OutboxKind::Notice, publisher).start().await.unwrap();
+    for n in 0..40 {
+        begin(&engine, &n.to_string()).await;
+    }
+    pass(MOMENT).await;
+    assert_eq!(broker.sent().len(), 40, "all are under way");
+    let acknowledge = async || {
+        broker.gate.add_permits(1);
+        for _ in 0..20 {
+            tokio::task::yield_now().await; // and no time passes
+        }
+    };
+    for _ in 0..39 {
+        acknowledge().await;
+    }
+    assert_eq!(*store.removals.lock().unwrap(), [] as [usize; 0]);
+    pass(Duration::from_millis(25)).await;
+    assert_eq!(*store.removals.lock().unwrap(), [39]);
+    acknowledge().await;
+    assert_eq!(*store.removals.lock().unwrap(), [39, 1], "nothing is under way that one could wait for");
+    pass(Duration::from_secs(5)).await;
+    assert_eq!((broker.sent().len(), waiting(&engine).await), (40, 0), "and nothing came twice");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_notice_that_was_cut_off_is_told_again_under_the_same_id() {
     let (store, pager) = (Arc::new(MemoryStore::new()), Pager::default());
     *pager.silent.lock().unwrap() = 1;
