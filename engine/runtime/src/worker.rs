@@ -16,7 +16,8 @@
 //! * What people have set for a workflow, a dependency or this node is [looked for](controls) as often as due sagas.
 //! * What people and participants have to say comes as [`mail`], durable before it is looked at, and is consumed
 //!   by the row that decides it. A hint inside the process makes that immediate; looking is the truth. A saga
-//!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself.
+//!   that has ended is taken up for its mail, and given up again once nothing of it moves by itself. A reply to a
+//!   saga that is in memory is [`brought`] to it, and becomes durable with the row that decides it.
 //! * What the world is [`told`] is a message of the row itself, and a [`publisher`] sends it until it is acknowledged.
 //! * [`admission`] says what may be sent now, [`Limits`](crate::Limits) bound what is in memory. A start that
 //!   finds no room waits with its caller.
@@ -59,6 +60,7 @@ mod recovery;
 
 mod admission;
 mod announce;
+mod brought;
 mod command;
 mod invoke;
 mod mail;
@@ -82,7 +84,7 @@ use crate::engine::{Counted, Limits, StopReason};
 use crate::ports::{Clock, Ids, NodeStore, OutboxStore, PurgeStore, SagaMail, SagaStore, Sharing};
 pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
-pub(crate) use input::{Request, StartRequest, Started, Told, Until, Watched};
+pub(crate) use input::{Brought, Request, StartRequest, Started, Told, Until, Watched};
 pub(crate) use invoke::{forward_outcome, previewed};
 use lease::Lease;
 use membership::Membership;

@@ -8,8 +8,8 @@
 use std::collections::{HashMap, HashSet};
 
 use amends::ports::{
-    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, Label, NewSaga, OutboxRow,
-    SagaChange, Verdict, WorkItemRow, WriteStats,
+    CompensationChange, CompensationParticulars, ConsumedMail, Fault, ItemChange, Label, Mail, NewSaga,
+    OutboxRow, SagaChange, Verdict, WorkItemRow, WriteStats,
 };
 use amends_core::{Incarnation, SagaId, TransitionId};
 use async_trait::async_trait;
@@ -437,15 +437,28 @@ fn bind_compensations<'q>(query: Bound<'q>, commits: &[&Prepared]) -> Bound<'q> 
         .bind(later.iter().map(|record| record.result).collect::<Vec<_>>())
 }
 
-/// In the order of [`sql::CONSUMED`].
+/// In the order of [`sql::CONSUMED`], then [`sql::BROUGHT`].
 fn bind_mail<'q>(query: Bound<'q>, commits: &[&Prepared]) -> Bound<'q> {
     let consumed = commits.iter().flat_map(|commit| commit.mail.iter().map(move |mail| (*commit, mail)));
-    let consumed: Vec<(&Prepared, &ConsumedMail)> = consumed.collect();
+    let (brought, consumed): (Vec<(&Prepared, &ConsumedMail)>, Vec<_>) =
+        consumed.partition(|(_, mail)| mail.brought.is_some());
+    fn all<'a, T>(brought: &[(&'a Prepared, &'a ConsumedMail)], value: impl Fn(&'a Mail) -> T) -> Vec<T> {
+        brought.iter().filter_map(|(_, mail)| mail.brought.as_deref()).map(value).collect()
+    }
     query
         .bind(consumed.iter().map(|(commit, _)| commit.saga).collect::<Vec<_>>())
         .bind(consumed.iter().map(|(commit, _)| commit.seq).collect::<Vec<_>>())
         .bind(consumed.iter().map(|(_, mail)| mail.id).collect::<Vec<_>>())
         .bind(consumed.iter().map(|(_, mail)| &*mail.answer).collect::<Vec<_>>())
+        .bind(all(&brought, |mail| mail.id))
+        .bind(all(&brought, |mail| mail.saga.0))
+        .bind(all(&brought, |mail| mail.posted_at.0))
+        .bind(all(&brought, |mail| mail.kind.word()))
+        .bind(all(&brought, |mail| &*mail.key))
+        .bind(all(&brought, |mail| &*mail.actor))
+        .bind(all(&brought, |mail| &*mail.body))
+        .bind(brought.iter().map(|(commit, _)| commit.seq).collect::<Vec<_>>())
+        .bind(brought.iter().map(|(_, mail)| &*mail.answer).collect::<Vec<_>>())
 }
 
 /// In the order of [`sql::MESSAGE`].

@@ -113,6 +113,19 @@ pub(super) const CONTINUED: &[Column] = &[
 pub(super) const CONSUMED: &[Column] =
     &[("saga_id", "uuid"), ("seq", "bigint"), ("id", "uuid"), ("answer", "text")];
 
+/// Mail that a transition decides and brings along; `seq` and `answer` are those of its decision.
+pub(super) const BROUGHT: &[Column] = &[
+    ("id", "uuid"),
+    ("saga_id", "uuid"),
+    ("posted_at", "bigint"),
+    ("kind", "text"),
+    ("idempotency", "text"),
+    ("actor", "text"),
+    ("body", "text"),
+    ("consumed_seq", "bigint"),
+    ("answer", "text"),
+];
+
 /// Messages to publish.
 pub(super) const MESSAGE: &[Column] = &[
     ("lane", "smallint"),
@@ -245,13 +258,13 @@ fn build(parts: Parts) -> String {
         if present { format!("(SELECT count(*) FROM {part})") } else { "0::bigint".to_owned() }
     };
     let desk = format!("{} + {}", count(parts.rest, "put"), count(parts.rest, "removed"));
+    let mail = format!("{} + {}", count(parts.rest, "consumed"), count(parts.rest, "brought"));
     let compensations = format!("{} + {}", count(parts.rest, "requested"), count(parts.rest, "continued"));
     format!(
-        "WITH {} SELECT (SELECT count(*) FROM me), {}, (SELECT count(*) FROM ok), {}, {desk}, {compensations}, {}, {}",
+        "WITH {} SELECT (SELECT count(*) FROM me), {}, (SELECT count(*) FROM ok), {}, {desk}, {compensations}, {mail}, {}",
         text.parts.join(", "),
         count(parts.starts, "new"),
         count(parts.changes, "changed"),
-        count(parts.rest, "consumed"),
         count(parts.outbox, "written"),
     )
 }
@@ -331,6 +344,18 @@ fn consumed(text: &mut Text) {
             "UPDATE mail m SET consumed_seq = a.seq, answer = a.answer FROM {rows} \
              WHERE m.id = a.id AND m.saga_id = a.saga_id AND m.consumed_seq IS NULL \
              AND (a.saga_id, a.seq) {OF_ACCEPTED} RETURNING 1"
+        ),
+    );
+    let rows = text.rows("t", BROUGHT);
+    text.part(
+        "brought",
+        format!(
+            "INSERT INTO mail ({}) SELECT {} FROM {rows} WHERE (t.saga_id, t.consumed_seq) {OF_ACCEPTED} \
+             ORDER BY t.saga_id, t.idempotency ON CONFLICT (saga_id, idempotency) DO UPDATE \
+             SET consumed_seq = excluded.consumed_seq, answer = excluded.answer \
+             WHERE mail.consumed_seq IS NULL RETURNING 1",
+            names("", BROUGHT),
+            names("t.", BROUGHT)
         ),
     );
 }

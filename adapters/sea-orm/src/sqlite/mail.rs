@@ -6,6 +6,7 @@ use sea_orm::sqlx::sqlite::SqliteConnection;
 use sea_orm::sqlx::{self, Row as _};
 use sea_orm::{FromQueryResult as _, QueryResult};
 
+use super::batch::Bound;
 use super::sql;
 use crate::entity::mail;
 use crate::failure::{Failure, fault};
@@ -23,7 +24,7 @@ impl Unit<SqliteConnection> for Post {
     type Done = Posted;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Posted, Failure> {
-        let Mail { id, saga, kind, key, actor, posted_at, body } = &self.mail;
+        let Mail { saga, key, .. } = &self.mail;
         let phase = sqlx::query(sql::PHASE).bind(saga.0).fetch_optional(&mut *connection).await?;
         let Some(phase) = phase else { return Ok(Posted::NoSuchSaga) };
         if phase.try_get::<String, _>(0)? == "purged" {
@@ -38,18 +39,21 @@ impl Unit<SqliteConnection> for Post {
         if open >= self.open_max {
             return Ok(Posted::Full { open });
         }
-        sqlx::query(sql::MAIL_POST)
-            .bind(*id)
-            .bind(saga.0)
-            .bind(posted_at.0)
-            .bind(kind.word())
-            .bind(key.clone())
-            .bind(actor.clone())
-            .bind(body.clone())
-            .execute(&mut *connection)
-            .await?;
+        insert(sql::MAIL_POST, &self.mail).execute(&mut *connection).await?;
         Ok(Posted::Accepted)
     }
+}
+
+fn insert(text: &'static str, mail: &Mail) -> Bound {
+    let Mail { id, saga, kind, key, actor, posted_at, body } = mail;
+    sqlx::query(text)
+        .bind(*id)
+        .bind(saga.0)
+        .bind(posted_at.0)
+        .bind(kind.word())
+        .bind(key.clone())
+        .bind(actor.clone())
+        .bind(body.clone())
 }
 
 fn stored(row: sqlx::sqlite::SqliteRow) -> Result<StoredMail, Failure> {
@@ -66,12 +70,15 @@ pub(super) async fn consume(
     let mut consumed = 0;
     for commit in accepted {
         for mail in &commit.mail {
-            let update = sqlx::query(sql::MAIL_CONSUME)
-                .bind(commit.seq)
-                .bind(mail.answer.clone())
-                .bind(mail.id)
-                .bind(commit.saga);
-            consumed += update.execute(&mut *connection).await?.rows_affected();
+            let write = match &mail.brought {
+                Some(brought) => insert(sql::MAIL_BRING, brought).bind(commit.seq).bind(mail.answer.clone()),
+                None => sqlx::query(sql::MAIL_CONSUME)
+                    .bind(commit.seq)
+                    .bind(mail.answer.clone())
+                    .bind(mail.id)
+                    .bind(commit.saga),
+            };
+            consumed += write.execute(&mut *connection).await?.rows_affected();
         }
     }
     Ok(consumed)

@@ -121,6 +121,10 @@ pub(super) const MAIL_OF_KEY: &str = "SELECT * FROM mail WHERE saga_id = ? AND i
 pub(super) const MAIL_OPEN: &str = "SELECT count(*) FROM mail WHERE saga_id = ? AND consumed_seq IS NULL";
 pub(super) const MAIL_POST: &str =
     "INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) VALUES (?,?,?,?,?,?,?)";
+/// Mail that is consumed as it comes: `?` also the sequence and the answer.
+pub(super) const MAIL_BRING: &str = "INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body, \
+    consumed_seq, answer) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (saga_id, idempotency) DO UPDATE \
+    SET consumed_seq = excluded.consumed_seq, answer = excluded.answer WHERE mail.consumed_seq IS NULL";
 pub(super) const MAIL_CONSUME: &str =
     "UPDATE mail SET consumed_seq = ?, answer = ? WHERE id = ? AND saga_id = ? AND consumed_seq IS NULL";
 

@@ -1,14 +1,17 @@
 //! The door for replies: what participants answer when they answer later, or to somebody else.
 
+use std::time::Duration;
+
 use amends_core::event::Recorded;
 use amends_core::machine::Attempted;
-use amends_core::{ActionId, RequestId, SagaId, SagaPlan};
+use amends_core::{ActionId, RequestId, SagaId, SagaPlan, Timestamp};
+use tokio::sync::oneshot;
 
 use super::{Engine, IntakeError, IntakeMessage, Tombstone};
 use crate::authoring::storable;
 use crate::letter::{Replied, news_key, reply_key};
 use crate::ports::{Fault, IntakeReason, Mail, MailKind, Posted};
-use crate::worker::Request;
+use crate::worker::{Brought, Request};
 
 /// What became of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +120,14 @@ impl Engine {
             posted_at: now,
             body: spelled(replied),
         };
+        if let Some(reply) = self.bring(&mail, now + BROUGHT_WITHIN).await {
+            return Ok(Addressed::Saga(reply));
+        }
+        let brought = mail.id;
+        let mail = Mail { id: self.next_id(now), ..mail };
         match self.post(&mail, now + self.limits().answer_within).await? {
             Posted::Accepted => {}
+            Posted::Known(known) if known.mail.id == brought => return Ok(Addressed::Saga(Reply::Taken)),
             Posted::Known(_) => return Ok(Addressed::Saga(Reply::TakenBefore)),
             Posted::NoSuchSaga => return Ok(Addressed::Nobody),
             Posted::Purged => return Ok(Addressed::Purged),
@@ -128,6 +137,35 @@ impl Engine {
         // A hint: if nobody hears it, the next look for mail finds the reply.
         self.ask(Request::Posted { saga, mail: mail.id, told: None }).await;
         Ok(Addressed::Saga(Reply::Taken))
+    }
+
+    /// Brings a reply to its saga, if that is in memory here: it becomes durable with the transition that decides it.
+    /// None: it goes by mail.
+    async fn bring(&self, mail: &Mail, until: Timestamp) -> Option<Reply> {
+        if mail.unstorable().is_some() {
+            return None; // The poster is told why.
+        }
+        let mut looked = false;
+        loop {
+            let (told, tells) = oneshot::channel();
+            if !self.ask(Request::Bring { mail: Box::new(mail.clone()), looked, told }).await {
+                return None;
+            }
+            let told = tokio::select! {
+                biased;
+                told = tells => told.ok()?,
+                () = self.clock().sleep_until(until) => return None,
+            };
+            match told {
+                Brought::Kept => return Some(Reply::Taken),
+                Brought::KeptBefore => return Some(Reply::TakenBefore),
+                Brought::Look if looked => return None,
+                Brought::Look => match self.mail().mail(mail.saga, &mail.key).await.ok()? {
+                    Some(_) => return Some(Reply::TakenBefore),
+                    None => looked = true,
+                },
+            }
+        }
     }
 
     /// News for a purged saga starts nothing; what agrees with its kept outcome says nothing new.
@@ -187,6 +225,10 @@ enum Addressed {
     Nobody,
     Purged,
 }
+
+/// So long somebody who brings a reply waits for the transition that keeps it; then it is posted, and whichever of the two
+/// comes first keeps it.
+const BROUGHT_WITHIN: Duration = Duration::from_secs(1);
 
 /// The source of replies in intake.
 const REPLIES: &str = "replies";

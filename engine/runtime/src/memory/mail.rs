@@ -36,14 +36,26 @@ impl Mailbox {
 
     /// Consumes a mail of this saga, if it is unread; says whether it was.
     pub(super) fn consume(&mut self, saga: SagaId, seq: u64, consumed: &ConsumedMail) -> bool {
-        if !self.unread.remove(&(saga, consumed.id)) {
+        let id = match &consumed.brought {
+            Some(brought) => self.bring(brought),
+            None => consumed.id,
+        };
+        if !self.unread.remove(&(saga, id)) {
             return false;
         }
-        let stored = self.mail.get_mut(&saga).and_then(|mail| mail.get_mut(&consumed.id));
+        let stored = self.mail.get_mut(&saga).and_then(|mail| mail.get_mut(&id));
         let stored = stored.expect("the index of unread mail names mail that is there");
         stored.consumed_seq = Some(seq);
         stored.answer = Some(consumed.answer.clone());
         true
+    }
+
+    /// Takes a mail in that is about to be consumed; answers under which id its key stands.
+    fn bring(&mut self, mail: &Mail) -> Uuid {
+        match self.post(mail, u32::MAX) {
+            Posted::Known(standing) => standing.mail.id,
+            _ => mail.id,
+        }
     }
 
     /// Everything that was posted to a saga goes.

@@ -1,6 +1,7 @@
 //! What no store takes, whatever its technology: the same answer from every adapter.
 
 use super::labels::{LABELS_MAX, Label, TENANT_BYTES_MAX};
+use super::mail::ConsumedMail;
 use super::outbox;
 use super::rows::{CompensationChange, ItemChange, NewSaga, SagaChange, WorkItemRow};
 use super::store::Commit;
@@ -43,7 +44,9 @@ impl Commit {
             CompensationChange::Approved { .. } => 0,
             CompensationChange::Ended { result, .. } => result.len(),
         });
-        let answers = mail.iter().map(|mail| mail.answer.len());
+        let answers = mail
+            .iter()
+            .map(|mail| mail.answer.len() + mail.brought.as_ref().map_or(0, |brought| brought.body.len()));
         let messages = outbox.iter().map(|row| row.subject.len() + row.headers.len() + row.body.len());
         journal.events.len()
             + items.sum::<usize>()
@@ -66,7 +69,7 @@ impl Commit {
         self.change.as_ref().map_or(Ok(()), change)?;
         self.items.iter().try_for_each(item)?;
         self.compensations.iter().try_for_each(compensation)?;
-        self.mail.iter().try_for_each(|mail| no_nul("answer", &mail.answer))?;
+        self.mail.iter().try_for_each(consumed)?;
         outbox::storable(&self.outbox)
     }
 }
@@ -132,6 +135,11 @@ fn item(change: &ItemChange) -> Result<(), String> {
     optional("error code", row.error_code.as_deref())?;
     optional("error rule", row.error_rule.as_deref())?;
     optional("classifier", row.classifier.as_deref())
+}
+
+fn consumed(mail: &ConsumedMail) -> Result<(), String> {
+    no_nul("answer", &mail.answer)?;
+    mail.brought.as_ref().and_then(|brought| brought.unstorable()).map_or(Ok(()), Err)
 }
 
 fn compensation(change: &CompensationChange) -> Result<(), String> {

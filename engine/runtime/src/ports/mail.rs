@@ -129,6 +129,9 @@ pub struct ConsumedMail {
     pub id: Uuid,
     /// The answer, as JSON text.
     pub answer: String,
+    /// The mail itself, where it was brought to the saga's owner and never posted: it is written as it is consumed. If a
+    /// mail of its key stands there already, that one is consumed in its place, unless it was before.
+    pub brought: Option<Box<Mail>>,
 }
 
 /// The mail side of a store.
@@ -137,6 +140,8 @@ pub struct ConsumedMail {
 /// * `post` is safe to repeat after [`Fault::Unavailable`], and wants no incarnation: anybody may post.
 /// * A mail is consumed by an accepted commit that names it, in the same transaction and once; a commit that is
 ///   refused consumes nothing, and a mail that is consumed already stays as it is.
+/// * A mail that is [brought](ConsumedMail::brought) stands there afterwards as if it had been posted and consumed: the
+///   same key again finds it.
 /// * A saga without owner and with unread mail is taken by [`SagaStore::claim`](super::SagaStore::claim), ended
 ///   or not, unless it was set aside.
 /// * Mail stays after it was consumed: it is what tells a repetition, and the answer.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::admission::{Health, Permit};
 use super::announce::Notice;
+use super::brought::Bringers;
 use super::definitions::Registered;
 use super::input::{Recovered, Started};
 use super::mail::Seen;
@@ -21,7 +22,7 @@ use super::rows::Shown;
 use super::time::SagaTime;
 use crate::authoring::Prepared;
 use crate::engine::SagaStartError;
-use crate::ports::{ConsumedMail, Mail, NewSaga, OutboxKind};
+use crate::ports::{Mail, NewSaga, OutboxKind};
 
 /// A saga that this worker advances.
 ///
@@ -45,6 +46,8 @@ pub(super) struct Active {
     pub(super) inbox: VecDeque<Input>,
     /// Mail that has come into the inbox.
     pub(super) seen: Seen,
+    /// Who waits for what was brought here to be durable.
+    pub(super) bringers: Bringers,
     /// What was decided and not yet submitted: the first facts of a start.
     pub(super) draft: Option<Draft>,
     /// What is to be done once the transition is durable.
@@ -71,6 +74,8 @@ pub(super) enum Input {
     Engine(Command),
     /// Of people and participants.
     Mail(Box<Mail>),
+    /// Of participants, and never posted: it stands nowhere else.
+    Brought(Box<Mail>),
 }
 
 /// The first facts of a saga that is being started.
@@ -89,8 +94,8 @@ pub(super) struct Effects {
     pub(super) notices: Vec<Notice>,
     /// Kinds of messages that wait in the outbox.
     pub(super) messages: Vec<OutboxKind>,
-    /// Mail that is answered.
-    pub(super) answered: Vec<ConsumedMail>,
+    /// Mail that is answered, with the answers.
+    pub(super) answered: Vec<(Uuid, String)>,
 }
 
 /// Somebody waits until the saga was started.
@@ -183,6 +188,7 @@ impl Active {
     pub(super) fn recovered(found: Recovered, claim: Command, time: SagaTime) -> Self {
         let Recovered { definition, state, seq, shown } = found;
         let mut active = Self::new(definition, state, shown);
+        active.seen = Seen::of_a_stranger();
         active.seq = seq;
         active.time = time;
         active.inbox.push_back(Input::Engine(claim));
@@ -208,6 +214,7 @@ impl Active {
             listed: false,
             inbox: VecDeque::new(),
             seen: Seen::default(),
+            bringers: Bringers::default(),
             draft: None,
             effects: Effects::default(),
             flights: Vec::new(),
@@ -220,7 +227,7 @@ impl Active {
 
     /// Takes mail in, unless it came before. Says whether it is new.
     pub(super) fn receive(&mut self, mail: Mail) -> bool {
-        let new = self.seen.is_new(mail.id);
+        let new = self.seen.is_new(&mail);
         if new {
             self.inbox.push_back(Input::Mail(Box::new(mail)));
         }

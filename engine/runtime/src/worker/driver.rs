@@ -359,6 +359,7 @@ impl Driver {
                 }
                 self.look_for_mail(saga);
             }
+            Request::Bring { mail, looked, told } => self.bring(mail, looked, told),
             Request::Watch { saga, until, absent_too, reply } => {
                 if absent_too || self.sagas.active.contains_key(&saga) {
                     let watchers = self.sagas.watchers.entry(saga).or_default();

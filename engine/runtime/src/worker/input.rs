@@ -48,6 +48,14 @@ pub(crate) enum Request {
         /// Whoever waits for the answer.
         told: Option<oneshot::Sender<Told>>,
     },
+    /// A participant's reply, to be kept and decided by the next transition if the saga is in memory here. Nobody is told
+    /// anything if it is not, or if what was to keep it never became durable: then it goes by mail.
+    Bring {
+        mail: Box<Mail>,
+        /// The store was asked, and knows no mail of this key.
+        looked: bool,
+        told: oneshot::Sender<Brought>,
+    },
     /// Tell when it has come so far.
     Watch {
         saga: SagaId,
@@ -84,6 +92,17 @@ pub(crate) enum Told {
     Answered(String),
     /// The saga cannot be read, for this reason.
     SetAside(String),
+}
+
+/// What somebody is told who brought a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// It is durable, and decided.
+    Kept,
+    /// It was durable before.
+    KeptBefore,
+    /// Nobody here knows whether it came before: the store does.
+    Look,
 }
 
 /// What a watcher is told.

@@ -6,6 +6,7 @@
 //! acceptance. What was decided and did not become durable is unread still, and is read again.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use amends_core::event::{Answer, Failure, FailureKind, Recorded};
 use amends_core::machine::{Attempted, Command};
@@ -17,30 +18,60 @@ use super::active::Active;
 use super::input::Told;
 use crate::authoring::{omitted, storable};
 use crate::letter::{Letter, Replied};
-use crate::ports::Mail;
+use crate::ports::{Mail, MailKind};
 
 /// The most mail that one look into the store brings.
 pub(super) const MAIL_READ_MAX: u32 = 256;
 
-/// Ids of mail that is remembered as read, for each saga: reading the store and writing to it overlap, so what
-/// was just decided can come once more.
+/// Mail that is remembered as read, for each saga: reading the store and writing to it overlap, so what was just
+/// decided can come once more.
 const SEEN_MAX: usize = 256;
 
 /// The mail that a saga in memory has seen.
 #[derive(Debug, Default)]
-pub(super) struct Seen(VecDeque<Uuid>);
+pub(super) struct Seen {
+    ids: VecDeque<Uuid>,
+    /// The keys of replies.
+    replies: VecDeque<Arc<str>>,
+    /// There may have been replies that it knows nothing of.
+    partial: bool,
+}
 
 impl Seen {
-    /// Was this never seen before?
-    pub(super) fn is_new(&mut self, mail: Uuid) -> bool {
-        if self.0.contains(&mail) {
+    /// Of a saga that had a life before it came into memory.
+    pub(super) fn of_a_stranger() -> Self {
+        Self { partial: true, ..Self::default() }
+    }
+
+    /// Was this never seen before? A reply that was brought is the same as the one that was posted under its key: the
+    /// transition that keeps the one consumes the other.
+    pub(super) fn is_new(&mut self, mail: &Mail) -> bool {
+        let reply = mail.kind == MailKind::Reply;
+        if self.ids.contains(&mail.id) || (reply && self.knows(&mail.key)) {
             return false;
         }
-        if self.0.len() == SEEN_MAX {
-            self.0.pop_front();
+        if self.ids.len() == SEEN_MAX {
+            self.ids.pop_front();
         }
-        self.0.push_back(mail);
+        self.ids.push_back(mail.id);
+        if reply {
+            if self.replies.len() == SEEN_MAX {
+                self.replies.pop_front();
+                self.partial = true;
+            }
+            self.replies.push_back(mail.key.clone());
+        }
         true
+    }
+
+    /// Has the reply of this key come before, by either way?
+    pub(super) fn knows(&self, key: &str) -> bool {
+        self.replies.iter().any(|known| **known == *key)
+    }
+
+    /// Is a reply that it does not know certainly new?
+    pub(super) fn knows_all(&self) -> bool {
+        !self.partial
     }
 }
 

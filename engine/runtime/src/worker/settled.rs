@@ -128,8 +128,9 @@ impl Driver {
         for kind in messages {
             self.outlets.outbox.wake(kind);
         }
-        for mail in answered {
-            self.sagas.posters.answered(mail.id, mail.answer);
+        for (mail, answer) in answered {
+            active.bringers.kept(mail);
+            self.sagas.posters.answered(mail, answer);
         }
         for action in stops {
             active

@@ -97,7 +97,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     };
     let change = active.shown.change(&plan, &active.state, release);
     active.released = change.as_ref().is_some_and(SagaChange::gives_up);
-    active.effects.answered.clone_from(&mail);
+    active.effects.answered = mail.iter().map(|mail| (mail.id, mail.answer.clone())).collect();
     let commit = Commit {
         saga,
         change,
@@ -184,10 +184,14 @@ impl Decided {
                         return;
                     }
                     let answer = letter::spell(&self.open(active, &mail));
-                    self.mail.push(ConsumedMail { id: mail.id, answer });
+                    self.mail.push(ConsumedMail { id: mail.id, answer, brought: None });
                     if person {
                         self.actor = Some(mail.actor);
                     }
+                }
+                Input::Brought(mail) => {
+                    let answer = letter::spell(&self.open(active, &mail));
+                    self.mail.push(ConsumedMail { id: mail.id, answer, brought: Some(mail) });
                 }
             }
         }

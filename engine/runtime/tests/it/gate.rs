@@ -42,6 +42,8 @@ pub(crate) struct GatedStore {
     pub(crate) held_keys: Arc<Mutex<BTreeSet<String>>>,
     /// Transitions with this sequence are answered `Later` and not written.
     pub(crate) held_seq: Arc<Mutex<Option<u64>>>,
+    /// So many mails were posted.
+    pub(crate) posts: Arc<AtomicU32>,
     /// How many batches it takes at the same time.
     pub(crate) writers: Arc<AtomicUsize>,
     /// Every batch that came, with its sagas and their sequences.
@@ -63,6 +65,7 @@ impl GatedStore {
             removals: Arc::default(),
             held_keys: Arc::default(),
             held_seq: Arc::default(),
+            posts: Arc::default(),
             writers: Arc::new(AtomicUsize::new(1)),
             batches: Arc::default(),
             broken_key: Arc::default(),
@@ -258,6 +261,7 @@ impl DeskQuery for GatedStore {
 #[async_trait]
 impl SagaMail for GatedStore {
     async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault> {
+        self.posts.fetch_add(1, Ordering::SeqCst);
         self.inner.post(mail, open_max).await
     }
 

@@ -6,6 +6,7 @@ mod workflow;
 
 mod admission;
 mod branches;
+mod brought;
 mod calls;
 mod commands;
 mod committing;

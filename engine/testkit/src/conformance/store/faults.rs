@@ -100,7 +100,7 @@ pub async fn a_lost_answer_of_a_post_is_found_by_posting_again(factory: impl Fau
     assert_eq!(known.mail, letter);
 
     // The commit that decides it is lost with its answer: the same rows again, and it was decided once.
-    let consumed = ConsumedMail { id: letter.id, answer: "\"yes\"".to_owned() };
+    let consumed = ConsumedMail { id: letter.id, answer: "\"yes\"".to_owned(), brought: None };
     let deciding = [Commit { mail: vec![consumed], ..step(1, 2) }];
     factory.lose_answers(&store, 1).await;
     assert_unavailable(store.commit(ME, &deciding).await);

@@ -10,6 +10,8 @@ use amends::ports::{
     MailKind, Posted, SagaChange, SagaMail, SagaStore as _, StoredMail, Verdict,
 };
 
+use uuid::Uuid;
+
 use super::StoreFactory;
 use super::rows::{
     ME, OTHER, T0, accept, change, claim, definition, everything, join, mail, post, read, release, saga,
@@ -18,8 +20,22 @@ use super::rows::{
 
 /// A transition of saga `n` that consumes these, each answered with its id.
 fn consuming(n: u32, seq: u64, mail: &[&Mail]) -> Commit {
-    let consumed = |mail: &&Mail| ConsumedMail { id: mail.id, answer: format!("{{\"of\":\"{}\"}}", mail.id) };
+    let consumed = |mail: &&Mail| ConsumedMail { id: mail.id, answer: answer(mail), brought: None };
     Commit { mail: mail.iter().map(consumed).collect(), ..step(n, seq) }
+}
+
+/// A transition of saga `n` that brings these along, each answered with its id.
+fn bringing(n: u32, seq: u64, mail: &[&Mail]) -> Commit {
+    let brought = |mail: &&Mail| ConsumedMail {
+        id: mail.id,
+        answer: answer(mail),
+        brought: Some(Box::new(Mail::clone(mail))),
+    };
+    Commit { mail: mail.iter().map(brought).collect(), ..step(n, seq) }
+}
+
+fn answer(mail: &Mail) -> String {
+    format!("{{\"of\":\"{}\"}}", mail.id)
 }
 
 async fn stored(store: &impl SagaMail, mail: &Mail) -> StoredMail {
@@ -139,8 +155,8 @@ pub async fn mail_is_read_once_with_the_commit_that_decides_it(factory: impl Sto
     accept(&store, &deciding).await;
     assert_eq!(everything(&store).await, before, "the same rows again change nothing");
 
-    let again = ConsumedMail { id: first.id, answer: "\"another answer\"".to_owned() };
-    let of_another = ConsumedMail { id: second.id, answer: "\"of another saga\"".to_owned() };
+    let again = ConsumedMail { id: first.id, answer: "\"another answer\"".to_owned(), brought: None };
+    let of_another = ConsumedMail { id: second.id, answer: "\"of another saga\"".to_owned(), brought: None };
     accept(
         &store,
         &[Commit { mail: vec![again], ..step(1, 3) }, Commit { mail: vec![of_another], ..step(2, 2) }],
@@ -168,6 +184,81 @@ pub async fn a_refused_commit_reads_no_mail(factory: impl StoreFactory) {
     let fenced = store.commit(ME, &[consuming(7, 3, &[&mail[7]])]).await;
     assert!(matches!(fenced, Err(Fault::Fenced)), "{fenced:?}");
     assert_eq!(stored(&store, &mail[7]).await.answer, None);
+}
+
+pub async fn mail_that_a_transition_brings_along_stands_there_as_if_it_had_been_posted(
+    factory: impl StoreFactory,
+) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1), start(2)]).await;
+    let mail: Vec<Mail> = (0..3).map(|n| Mail { kind: MailKind::Reply, ..mail(1, n) }).collect();
+    let deciding = [bringing(1, 2, &[&mail[0], &mail[1]])];
+    accept(&store, &deciding).await;
+    for mail in &mail[..2] {
+        let read = StoredMail { mail: mail.clone(), consumed_seq: Some(2), answer: Some(answer(mail)) };
+        assert_eq!(stored(&store, mail).await, read);
+        let again = Mail { id: saga(9).0, ..mail.clone() };
+        assert_eq!(post(&store, &again).await, Posted::Known(Box::new(read)));
+    }
+    assert_eq!(unread(&store).await, []);
+    let before = everything(&store).await;
+    accept(&store, &deciding).await;
+    assert_eq!(everything(&store).await, before, "the same rows again change nothing");
+
+    accept(&store, &[step_of(1, 3, 9)]).await;
+    let refused = [bringing(1, 3, &[&mail[2]]), step(2, 2)];
+    let verdicts = store.commit(ME, &refused).await.expect("it commits");
+    assert!(matches!(verdicts[..], [Verdict::Occupied { .. }, Verdict::Accepted]), "{verdicts:?}");
+    assert_eq!(store.mail(saga(1), &mail[2].key).await.expect("it reads"), None, "a refused one brings none");
+    let unstorable = Mail { body: "a\0".to_owned(), ..mail[2].clone() };
+    let verdicts = store.commit(ME, &[bringing(1, 4, &[&unstorable])]).await.expect("it answers");
+    assert!(matches!(verdicts[..], [Verdict::Unstorable { .. }]), "{verdicts:?}");
+}
+
+pub async fn mail_that_is_brought_consumes_what_was_posted_under_its_key(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &[start(1)]).await;
+    let posted = [mail(1, 0), mail(1, 1)];
+    for mail in &posted {
+        post(&store, mail).await;
+    }
+    let brought = posted.clone().map(|mail| Mail { id: Uuid::from_u128(mail.id.as_u128() + 100), ..mail });
+    accept(&store, &[bringing(1, 2, &[&brought[0]])]).await;
+    let read = stored(&store, &posted[0]).await;
+    assert_eq!((read.mail, read.consumed_seq), (posted[0].clone(), Some(2)));
+    assert_eq!(read.answer, Some(answer(&brought[0])), "the answer of the decision that brought it");
+    assert_eq!(unread(&store).await, posted[1..]);
+
+    accept(&store, &[consuming(1, 3, &[&posted[1]])]).await;
+    accept(&store, &[bringing(1, 4, &[&brought[1]])]).await;
+    let read = stored(&store, &posted[1]).await;
+    assert_eq!((read.mail, read.consumed_seq), (posted[1].clone(), Some(3)), "what is read stays as it is");
+    assert_eq!(store.mail_of(saga(1), 10).await.expect("it reads").len(), 2);
+}
+
+pub async fn who_posts_while_the_same_mail_is_brought_finds_one(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    accept(&store, &(0..8).map(start).collect::<Vec<_>>()).await;
+    for n in 0..8 {
+        let brought = mail(n, 0);
+        let posters: Vec<_> = (1..=4)
+            .map(|p| {
+                let (store, mail) = (store.clone(), Mail { key: brought.key.clone(), ..mail(n, p) });
+                tokio::spawn(async move { post(&store, &mail).await })
+            })
+            .collect();
+        accept(&store, &[bringing(n, 2, &[&brought])]).await;
+        for poster in posters {
+            let posted = poster.await.expect("no panic");
+            assert!(matches!(posted, Posted::Accepted | Posted::Known(_)), "{posted:?}");
+        }
+        let all = store.mail_of(saga(n), 10).await.expect("it reads");
+        let [only] = &all[..] else { panic!("one mail of one key: {all:?}") };
+        assert_eq!((only.consumed_seq, only.answer.clone()), (Some(2), Some(answer(&brought))));
+    }
 }
 
 pub async fn unread_mail_is_that_of_my_own_sagas_in_order(factory: impl StoreFactory) {
@@ -261,7 +352,7 @@ pub async fn mail_that_no_store_takes_is_refused_to_the_poster(factory: impl Sto
         assert!(matches!(posted, Posted::Unstorable { .. }), "{posted:?}");
     }
     assert_eq!(store.mail_of(saga(1), 10).await.expect("it reads").len(), 1);
-    let nul = ConsumedMail { id: fits.id, answer: "a\0b".to_owned() };
+    let nul = ConsumedMail { id: fits.id, answer: "a\0b".to_owned(), brought: None };
     let verdicts = store.commit(ME, &[Commit { mail: vec![nul], ..step(1, 2) }]).await.expect("it answers");
     assert!(matches!(verdicts[..], [Verdict::Unstorable { .. }]), "{verdicts:?}");
     assert_eq!(stored(&store, &fits).await.mail.id, fits.id);

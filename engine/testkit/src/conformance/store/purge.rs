@@ -34,7 +34,7 @@ pub async fn a_purged_saga_leaves_its_key_and_how_it_ended(factory: impl StoreFa
     join(&store).await;
     accept(&store, &[start(1), start(2)]).await;
     post(&store, &mail(1, 0)).await;
-    let consumed = vec![ConsumedMail { id: mail(1, 0).id, answer: "\"yes\"".to_owned() }];
+    let consumed = vec![ConsumedMail { id: mail(1, 0).id, answer: "\"yes\"".to_owned(), brought: None }];
     accept(&store, &[Commit { mail: consumed, ..end(1, T0) }]).await;
     let before = read(&store, 1).await.row;
     assert_eq!(purge(&store, T0, 10).await, 0, "not before its time");
@@ -113,7 +113,7 @@ pub async fn what_is_not_over_or_waits_for_somebody_is_never_purged(factory: imp
     let by_mail = Claim { definitions: [definition()].into(), ..claim(10) };
     assert_eq!(store.claim(&by_mail).await.expect("it claims"), [saga(5)]);
     assert_eq!(purge(&store, LATER, 10).await, 0, "somebody owns it");
-    let consumed = vec![ConsumedMail { id: mail(5, 0).id, answer: "\"no\"".to_owned() }];
+    let consumed = vec![ConsumedMail { id: mail(5, 0).id, answer: "\"no\"".to_owned(), brought: None }];
     let given_up = Commit { change: Some(ended("compensated")), mail: consumed, ..step(5, 3) };
     accept(&store, &[given_up]).await;
     assert_eq!(purge(&store, LATER, 10).await, 1);
