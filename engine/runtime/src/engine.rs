@@ -342,7 +342,8 @@ impl Engine {
         if asked { told.await.unwrap_or_default() } else { Vec::new() }
     }
 
-    /// What waits for a person, the oldest first; at most 1 000 entries.
+    /// What waits for a person, the oldest first; at most 1 000 entries. News of sagas that were purged is none of them: it
+    /// is in the [intake](crate::operator::Operator::intake).
     ///
     /// # Errors
     /// When the store does not answer.

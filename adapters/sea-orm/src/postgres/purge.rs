@@ -43,6 +43,12 @@ const MESSAGES: &str = "WITH c AS MATERIALIZED (SELECT id FROM intake WHERE clos
       LIMIT $2 FOR UPDATE SKIP LOCKED) \
     DELETE FROM intake i USING c WHERE i.id = c.id";
 
+/// An order and its control are written in one transaction, and an order that comes again later changes neither; so what
+/// has no control in force now will have none.
+const ORDERS: &str = "WITH c AS MATERIALIZED (SELECT o.operation_id FROM control_order o WHERE o.at < $1 \
+      AND NOT EXISTS (SELECT 1 FROM control k WHERE k.operation_id = o.operation_id) LIMIT $2 FOR UPDATE SKIP LOCKED) \
+    DELETE FROM control_order o USING c WHERE o.operation_id = c.operation_id";
+
 /// Purges some sagas. In a transaction.
 struct Purge {
     ended_before: Timestamp,
@@ -99,5 +105,9 @@ impl PurgeStore for PostgresStore {
 
     async fn purge_intake(&self, closed_before: Timestamp, limit: u32) -> Result<u32, Fault> {
         self.run(Delete { sql: MESSAGES, before: closed_before, limit }).await
+    }
+
+    async fn purge_orders(&self, given_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.run(Delete { sql: ORDERS, before: given_before, limit }).await
     }
 }

@@ -37,6 +37,9 @@ const FORGOTTEN: &str = "DELETE FROM saga WHERE id IN (SELECT id FROM saga WHERE
 
 const MESSAGES: &str = "DELETE FROM intake WHERE id IN (SELECT id FROM intake WHERE closed_at < ?1 LIMIT ?2)";
 
+const ORDERS: &str = "DELETE FROM control_order WHERE operation_id IN (SELECT o.operation_id FROM control_order o \
+    WHERE o.at < ?1 AND NOT EXISTS (SELECT 1 FROM control c WHERE c.operation_id = o.operation_id) LIMIT ?2)";
+
 /// Purges some sagas.
 struct Purge {
     ended_before: Timestamp,
@@ -93,6 +96,11 @@ impl PurgeStore for SqliteStore {
 
     async fn purge_intake(&self, closed_before: Timestamp, limit: u32) -> Result<u32, Fault> {
         let delete = Delete { sql: MESSAGES, before: closed_before, limit };
+        self.transact(delete).await.map_err(Failure::into_fault)
+    }
+
+    async fn purge_orders(&self, given_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        let delete = Delete { sql: ORDERS, before: given_before, limit };
         self.transact(delete).await.map_err(Failure::into_fault)
     }
 }

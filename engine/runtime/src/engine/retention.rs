@@ -15,7 +15,8 @@ use crate::worker::{Backoff, Registered};
 pub struct Retention {
     /// So long after its end a saga is purged: its key, digests, outcome and times stay, everything else goes. One
     /// that waits for a person, has an open action, unread mail, or was set aside stays whole. Messages in intake go so
-    /// long after they were closed. At least one hour, longer than any commit can be under way; shorter counts as one
+    /// long after they were closed, and orders about controls so long after they were given, unless what they set is still in
+    /// force: their operation ids are then unknown. At least one hour, longer than any commit can be under way; shorter counts as one
     /// hour. Default: never.
     pub purge_after: Option<Duration>,
     /// The dedupe horizon: so long after its end, and an hour, the rest of a purged saga may go, too. From then on its

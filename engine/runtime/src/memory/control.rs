@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use amends_core::Timestamp;
 use async_trait::async_trait;
 
 use super::MemoryStore;
@@ -37,6 +38,15 @@ impl Controls {
         }
         self.orders.insert(order.operation_id.clone(), StoredOrder { order: order.clone(), changed });
         Ordered::Done { changed }
+    }
+
+    /// Removes orders that were given before then and whose control is not in force; answers how many.
+    pub(super) fn purge(&mut self, given_before: Timestamp, limit: usize) -> usize {
+        let in_force = |id: &str| self.in_force.values().any(|row| row.operation_id == id);
+        let old = self.orders.iter().filter(|(id, stored)| stored.order.at < given_before && !in_force(id));
+        let old: Vec<String> = old.take(limit).map(|(id, _)| id.clone()).collect();
+        old.iter().for_each(|id| drop(self.orders.remove(id)));
+        old.len()
     }
 }
 

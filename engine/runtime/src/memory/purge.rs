@@ -19,6 +19,10 @@ impl PurgeStore for MemoryStore {
     async fn purge_intake(&self, closed_before: Timestamp, limit: u32) -> Result<u32, Fault> {
         Ok(count(self.lock().intake.purge(closed_before, limit as usize)))
     }
+
+    async fn purge_orders(&self, given_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        Ok(count(self.lock().controls.purge(given_before, limit as usize)))
+    }
 }
 
 fn count(rows: usize) -> u32 {

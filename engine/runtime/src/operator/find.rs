@@ -24,6 +24,10 @@ impl Operator {
     /// A page of what waits for people, the oldest first: by desk, workflow, step, reason, fingerprint, tenant and age. The
     /// next page begins at [`DeskPage::next`].
     ///
+    /// # Not shown here
+    /// What belongs to no saga that is still there: messages that became none, and late news of sagas that were purged.
+    /// Both are in [`intake`](Self::intake), late news under the code `late-news`.
+    ///
     /// # Errors
     /// As [`list`](Self::list).
     pub async fn desk(&self, filter: &DeskFilter) -> Result<DeskPage, Fault> {

@@ -1,7 +1,8 @@
 //! What people set for a whole workflow, a dependency or a node: every node reads it at its polling pace.
 //!
 //! A control is a key with a value; what they mean is the engine's business. Setting or lifting one is an *order* with
-//! an actor, a reason and a one-time id. Orders stay, so that one which comes again finds its first answer.
+//! an actor, a reason and a one-time id. Orders stay until they are [purged](super::PurgeStore::purge_orders), so that one
+//! which comes again finds its first answer.
 
 use std::sync::Arc;
 

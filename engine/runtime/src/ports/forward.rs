@@ -85,4 +85,10 @@ impl<F: Forward> PurgeStore for F {
         let purged = self.behind().purge_intake(closed_before, limit).await?;
         self.on_the_way_back("purge_intake", Access::Writes).map(|()| purged)
     }
+
+    async fn purge_orders(&self, given_before: Timestamp, limit: u32) -> Result<u32, Fault> {
+        self.on_the_way("purge_orders", Access::Writes).await?;
+        let purged = self.behind().purge_orders(given_before, limit).await?;
+        self.on_the_way_back("purge_orders", Access::Writes).map(|()| purged)
+    }
 }

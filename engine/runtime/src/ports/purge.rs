@@ -36,4 +36,8 @@ pub trait PurgeStore: Send + Sync + 'static {
 
     /// Removes messages in intake that were closed before then; at most `limit`. Open ones stay for ever.
     async fn purge_intake(&self, closed_before: Timestamp, limit: u32) -> Result<u32, Fault>;
+
+    /// Removes orders about [controls](super::ControlStore) that were given before then; at most `limit`. Those that set
+    /// what is still in force stay. From then on their operation ids are unknown.
+    async fn purge_orders(&self, given_before: Timestamp, limit: u32) -> Result<u32, Fault>;
 }

@@ -157,7 +157,7 @@ impl Admission {
             Some(Hold::Granted { kind: granted, permit }) if *granted == kind => {
                 let permit = *permit;
                 self.drop_hold(saga, action);
-                return Some(self.begin(permit, kind, now));
+                return Some(permit);
             }
             Some(Hold::Waiting { lane, kind: waits, .. }) if (*lane, *waits) == (request.lane, kind) => {
                 return None;
@@ -167,8 +167,7 @@ impl Admission {
         }
         let line = self.line_of(request, now);
         if self.free > 0 && self.missing(line, kind, now).is_none() && self.lines[line].is_empty() {
-            let permit = self.enter(line, kind, now);
-            return Some(self.begin(permit, kind, now));
+            return Some(self.enter(line, kind, now));
         }
         self.wait(request, line, now);
         self.dispatch(now);
@@ -178,7 +177,15 @@ impl Admission {
         if let Some(at) = self.granted.iter().rposition(|granted| *granted == saga) {
             self.granted.remove(at); // It is being looked at.
         }
-        Some(self.begin(permit, kind, now))
+        Some(permit)
+    }
+
+    /// The first attempt of an action begins for certain, because that is durable: it pays for what goes beyond first ones.
+    /// A start whose key turned out to be taken, and whatever else was decided and is not so, has paid nothing.
+    pub(super) fn first_began(&mut self, permit: Permit, now: Timestamp) {
+        if self.lines[permit.line].dependency.first_began(now) && self.waiting > 0 {
+            self.dispatch(now);
+        }
     }
 
     /// Gives a permit back, with what the call says of the dependency; none if it was not sent, or nobody knows.
@@ -328,13 +335,6 @@ impl Admission {
         self.free -= 1;
         self.groups[self.lines[line].group].enter();
         Permit { line, probe: self.lines[line].dependency.enter(kind, now) }
-    }
-
-    fn begin(&mut self, permit: Permit, kind: Kind, now: Timestamp) -> Permit {
-        if self.lines[permit.line].dependency.begin(kind, now) && self.waiting > 0 {
-            self.dispatch(now);
-        }
-        permit
     }
 
     fn wait(&mut self, request: &Request<'_>, line: usize, now: Timestamp) {

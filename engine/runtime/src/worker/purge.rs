@@ -42,6 +42,7 @@ pub(super) struct Purge {
 enum What {
     Sagas,
     Messages,
+    Orders,
     Tombstones,
 }
 
@@ -64,6 +65,7 @@ impl Purge {
         if let Some(after) = self.retention.purge_after {
             all += self.chunks(What::Sagas, before(now, after)).await?;
             all += self.chunks(What::Messages, before(now, after)).await?;
+            all += self.chunks(What::Orders, before(now, after)).await?;
         }
         if let Some(after) = self.retention.forget_after {
             all += self.chunks(What::Tombstones, before(now, after + FORGET_LATER)).await?;
@@ -77,6 +79,7 @@ impl Purge {
             let gone = match what {
                 What::Sagas => self.store.purge(before, self.clock.now(), CHUNK).await?,
                 What::Messages => self.store.purge_intake(before, CHUNK).await?,
+                What::Orders => self.store.purge_orders(before, CHUNK).await?,
                 What::Tombstones => self.store.forget(before, CHUNK).await?,
             };
             all += u64::from(gone);

@@ -145,6 +145,9 @@ impl Driver {
                 Sent::Query { .. } => self.wires.counted.query(),
             }
             if self.mode.draining.is_none() || matches!(send.by, By::Message(_)) {
+                if send.what == Sent::Attempt(1) {
+                    self.sagas.permits.first_began(send.permit, now);
+                }
                 self.mode.flying += usize::from(matches!(send.by, By::Call(_)));
                 invoke::send(active, send, &self.wires);
                 continue;

@@ -303,6 +303,28 @@ async fn what_failed_together_is_retried_at_the_rate_of_the_budget_the_oldest_fi
     assert_eq!(wire.calls().len(), attempts(&sagas).await);
 }
 
+/// A trigger that is delivered again and again begins nothing, so it pays for nothing.
+#[tokio::test(start_paused = true)]
+async fn a_start_that_comes_again_pays_for_no_retry() {
+    let wire = Wire::answering_after(ms(10));
+    let budget = RetryBudget { share_percent: 40, constant_per_second: 0, window: Duration::from_secs(10) };
+    let limits = DependencyLimits { retry_budget: Some(budget), ..none() };
+    let engine = limited(&[&workflow(vec![wire.step("pay")])], limits).await;
+    wire.is_down(true);
+    let saga = begin(&engine, "k").await;
+    for _ in 0..20 {
+        assert_eq!(begin(&engine, "k").await.id(), saga.id());
+        pass(ms(10)).await;
+    }
+    assert_eq!(deferral(&saga).await.missing, Missing::RetryBudget(None));
+    assert_eq!(wire.calls().len(), 1, "{:?}", wire.calls());
+    wire.is_down(false);
+    let others = begin_all(&engine, 0..2).await;
+    all_complete(&others).await;
+    all_complete(&[saga]).await; // Three first attempts pay for one more.
+    assert_eq!(wire.calls().len(), 4);
+}
+
 /// What a person orders is not held back by a budget that is spent.
 #[tokio::test(start_paused = true)]
 async fn what_a_person_orders_does_not_wait_for_the_budget() {

@@ -9,7 +9,7 @@ use amends::core::{ActionId, Json};
 use amends::engine::{OperateError, OutcomeError, Reply, SagaStartError, Tombstone, ViewError};
 use amends::memory::MemoryStore;
 use amends::operator::By;
-use amends::ports::{IntakeFilter, SagaFilter, SagaQuery as _};
+use amends::ports::{ControlStore as _, IntakeFilter, SagaFilter, SagaQuery as _};
 use amends::{Engine, Outcome, SagaHandle, StartOptions};
 
 use crate::workflow::{
@@ -116,6 +116,27 @@ async fn whoever_asks_for_a_purged_saga_is_told_what_is_left() {
     pass(Duration::from_secs(60)).await;
     assert_eq!(begin(&engine, "k").await.id(), id);
     assert_eq!(log.lines(), ["charge"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_is_remembered_for_as_long_as_what_ended_or_while_it_is_in_force() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(30 * DAY).start().await.unwrap();
+    let operator = engine.operator();
+    let of = operator.workflow("w");
+    of.pause(ann("stands")).await.unwrap();
+    of.hold_starts(ann("held")).await.unwrap();
+    of.release(ann("released")).await.unwrap();
+    jump(29 * DAY).await;
+    of.hold_starts(ann("held")).await.unwrap();
+    assert_eq!(operator.controls().await.unwrap().len(), 1, "the answer of then, and nothing is held");
+    jump(2 * DAY).await;
+    let kept = |id: &'static str| {
+        let store = store.clone();
+        async move { store.ordered(id).await.unwrap().is_some() }
+    };
+    assert!(!kept("held").await && !kept("released").await && kept("stands").await);
 }
 
 #[tokio::test(start_paused = true)]

@@ -226,6 +226,7 @@ macro_rules! store_conformance {
                 racing_orders_of_one_key_leave_one_in_force,
                 no_more_controls_are_in_force_than_may_be,
                 a_control_that_no_store_takes_is_refused,
+                old_orders_are_purged_but_for_what_is_in_force,
                 controls_and_their_orders_outlive_the_process,
             }
             intake::{

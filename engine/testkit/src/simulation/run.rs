@@ -178,10 +178,7 @@ impl Playing {
         if setup.rate(Trouble::Controls).is_some() {
             bearing.dependencies.clear();
         }
-        // A start whose key turns out to be taken has paid in as a first attempt, and no journal tells.
-        let again = [Trouble::DuplicateStart, Trouble::ConflictingStart];
-        let budgets = clocks_agree && again.iter().all(|trouble| setup.rate(*trouble).is_none());
-        let permits = Permits::new(bearing, budgets);
+        let permits = Permits::new(bearing, clocks_agree);
         let waited = permits.waited();
         let mut checkers: Vec<Box<dyn Checker>> = vec![
             Box::new(Fencing::default()),

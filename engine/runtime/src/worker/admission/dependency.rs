@@ -84,15 +84,9 @@ impl Dependency {
         self.breaker.as_mut().and_then(Breaker::begin)
     }
 
-    /// A call that was let through begins for certain. Says whether retries have got more budget by it.
-    pub(super) fn begin(&mut self, kind: Kind, now: Timestamp) -> bool {
-        match &mut self.budget {
-            Some(budget) if kind == Kind::First => {
-                budget.pay_in(now);
-                true
-            }
-            _ => false,
-        }
+    /// A first attempt that was let through begins for certain. Says whether retries have got more budget by it.
+    pub(super) fn first_began(&mut self, now: Timestamp) -> bool {
+        self.budget.as_mut().map(|budget| budget.pay_in(now)).is_some()
     }
 
     /// A call has ended, or does not begin after all: rate and budget that it took are not given back.
@@ -159,8 +153,9 @@ mod tests {
             assert_eq!(spent.missing(kind, at(0)), None, "{kind:?}");
         }
         assert_eq!(spent.missing(Kind::Further, at(0)), Some(Missing::RetryBudget(None)));
-        assert!(!spent.begin(Kind::Ordered, at(0)) && !spent.begin(Kind::Query, at(0)));
-        assert!(spent.begin(Kind::First, at(0)) && spent.begin(Kind::First, at(0)));
+        spent.enter(Kind::First, at(0));
+        assert_eq!(spent.missing(Kind::Further, at(0)), Some(Missing::RetryBudget(None)), "let through only");
+        assert!(spent.first_began(at(0)) && spent.first_began(at(0)));
         assert_eq!(spent.missing(Kind::Further, at(0)), None, "two first attempts pay for one more");
         spent.enter(Kind::Further, at(0));
         assert_eq!(spent.missing(Kind::Further, at(0)), Some(Missing::RetryBudget(None)));

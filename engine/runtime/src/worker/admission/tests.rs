@@ -65,6 +65,9 @@ impl Bench {
             self.waiting.remove(&saga);
             self.went.push(lane);
             self.under_way.push((saga, lane, permit));
+            if kind == Kind::First {
+                self.admission.first_began(permit, self.now);
+            }
         }
     }
 

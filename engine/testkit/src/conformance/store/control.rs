@@ -148,6 +148,30 @@ pub async fn a_control_that_no_store_takes_is_refused(factory: impl StoreFactory
     done(&store, &sound, true).await;
 }
 
+pub async fn old_orders_are_purged_but_for_what_is_in_force(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    let at = |order: ControlOrder, later: i64| ControlOrder { at: Timestamp(T0.0 + later), ..order };
+    let (hold, limit) = (at(set("1", "hold/order", "on"), 0), at(set("2", "limit/bank", "1"), 1));
+    let (lifted, again) = (at(lift("3", "limit/bank"), 2), at(set("4", "hold/order", "on"), 3));
+    let young = at(set("5", "limit/bank", "2"), 9);
+    for (order, changed) in [(&hold, true), (&limit, true), (&lifted, true), (&again, false), (&young, true)]
+    {
+        done(&store, order, changed).await;
+    }
+    let purge = |before, limit| store.purge_orders(Timestamp(T0.0 + before), limit);
+    assert_eq!(purge(1, 10).await.expect("it purges"), 0, "what is in force keeps its order");
+    assert_eq!(purge(9, 2).await.expect("it purges"), 2, "in chunks");
+    assert_eq!(purge(9, 10).await.expect("it purges"), 1);
+    assert_eq!(purge(9, 10).await.expect("it purges"), 0);
+    for (id, stays) in [("1", true), ("2", false), ("3", false), ("4", false), ("5", true)] {
+        assert_eq!(store.ordered(id).await.expect("it reads").is_some(), stays, "{id}");
+    }
+    assert_eq!(controls(&store).await, [row(&hold), row(&young)]);
+    known(&store, &hold, &hold, true).await;
+    done(&store, &lift("6", "hold/order"), true).await;
+    assert_eq!(purge(9, 10).await.expect("it purges"), 1, "and goes once that is lifted");
+}
+
 pub async fn controls_and_their_orders_outlive_the_process(factory: impl StoreFactory) {
     let store = factory.open().await;
     let hold = set("1", "hold/order", "on");
