@@ -114,7 +114,16 @@ impl Cluster {
     /// # Panics
     /// When its engine cannot start.
     pub fn join_ahead(&mut self, workflows: &[&Definition], ahead: Duration) -> NodeId {
-        self.enter(workflows, ahead).unwrap_or_else(|error| panic!("the engine starts: {error}"))
+        let name = self.next_name();
+        self.join_as(&name, workflows, ahead)
+    }
+
+    /// A new node joins under a name of yours, which others may have had or have, with a clock that is so far ahead.
+    ///
+    /// # Panics
+    /// When its engine cannot start.
+    pub fn join_as(&mut self, name: &str, workflows: &[&Definition], ahead: Duration) -> NodeId {
+        self.enter(name, workflows, ahead).unwrap_or_else(|error| panic!("the engine starts: {error}"))
     }
 
     /// A new node tries to join, and may be refused.
@@ -122,16 +131,26 @@ impl Cluster {
     /// # Errors
     /// Why its engine cannot start.
     pub fn try_join(&mut self, workflows: &[&Definition]) -> Result<NodeId, StartError> {
-        self.enter(workflows, Duration::ZERO)
+        let name = self.next_name();
+        self.enter(&name, workflows, Duration::ZERO)
     }
 
-    fn enter(&mut self, workflows: &[&Definition], ahead: Duration) -> Result<NodeId, StartError> {
+    fn next_name(&self) -> String {
+        format!("node-{}", self.nodes.len())
+    }
+
+    fn enter(
+        &mut self,
+        name: &str,
+        workflows: &[&Definition],
+        ahead: Duration,
+    ) -> Result<NodeId, StartError> {
         let clock = Arc::new(ClusterClock { time: self.time.clone(), ahead });
         let wire = Wire::new(self.store.clone(), clock.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.expect("a runtime without IO needs nothing of the system");
         let builder = Engine::builder(Arc::new(wire.clone()))
-            .node_name(format!("node-{}", self.nodes.len()))
+            .node_name(name)
             .clock(clock)
             .ids(self.ids.clone())
             .policies(self.policies.clone())

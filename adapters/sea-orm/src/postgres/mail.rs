@@ -16,6 +16,20 @@ use crate::entity::mail;
 use crate::failure::{Failure, fault};
 use crate::unit::Unit;
 
+/// Posts a mail unless its saga has `$8` unread ones. The lock keeps the saga from being purged meanwhile; posters
+/// do not wait for each other, so as many more may come as post at one instant.
+const POST: &str = "WITH s AS MATERIALIZED \
+      (SELECT id, owner FROM saga WHERE id = $2 AND phase <> 'purged' FOR KEY SHARE), \
+    posted AS (INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) \
+      SELECT $1, s.id, $3, $4, $5, $6, $7 FROM s \
+      WHERE (SELECT count(*) FROM mail m WHERE m.saga_id = $2 AND m.consumed_seq IS NULL) < $8 \
+      ON CONFLICT DO NOTHING RETURNING id) \
+    SELECT s.owner FROM s, posted";
+
+const PHASE: &str = "SELECT phase FROM saga WHERE id = $1";
+
+const UNREAD: &str = "SELECT count(*) FROM mail WHERE saga_id = $1 AND consumed_seq IS NULL";
+
 /// How many times a mail is posted when what it met is gone by the time one looks.
 const POSTS_MAX: u32 = 5;
 
@@ -32,7 +46,7 @@ impl Unit<PgConnection> for Post {
     async fn run(&self, connection: &mut PgConnection) -> Result<Self::Done, Failure> {
         let Mail { id, saga, kind, key, actor, posted_at, body } = &self.mail;
         for _ in 0..POSTS_MAX {
-            let post = sqlx::query(sql::POST)
+            let post = sqlx::query(POST)
                 .bind(*id)
                 .bind(saga.0)
                 .bind(posted_at.0)
@@ -57,7 +71,7 @@ impl Post {
     /// Each in a new statement: what the post waited for was not to be seen in the same one.
     async fn why_not(&self, connection: &mut PgConnection) -> Result<Option<Posted>, Failure> {
         let saga = self.mail.saga.0;
-        let phase = sqlx::query_scalar(sql::PHASE).bind(saga).fetch_optional(&mut *connection).await?;
+        let phase = sqlx::query_scalar(PHASE).bind(saga).fetch_optional(&mut *connection).await?;
         let phase: Option<String> = phase;
         match phase.as_deref() {
             None => return Ok(Some(Posted::NoSuchSaga)),
@@ -70,7 +84,7 @@ impl Post {
             let known = model.map_err(fault).and_then(StoredMail::try_from).map_err(Failure::Fault)?;
             return Ok(Some(Posted::Known(Box::new(known))));
         }
-        let open: i64 = sqlx::query_scalar(sql::UNREAD).bind(saga).fetch_one(connection).await?;
+        let open: i64 = sqlx::query_scalar(UNREAD).bind(saga).fetch_one(connection).await?;
         let open = u32::try_from(open).unwrap_or(u32::MAX);
         Ok((open >= self.open_max).then_some(Posted::Full { open }))
     }

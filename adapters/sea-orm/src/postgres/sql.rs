@@ -469,20 +469,6 @@ pub(super) const MY_WORKER: &str = "SELECT 1 FROM worker WHERE incarnation = $1 
 /// The lock that every batch takes on its tables, for a moment.
 pub(super) const LOCK_TABLES: &str = "DO 'BEGIN LOCK TABLE saga, journal IN ROW EXCLUSIVE MODE; END'";
 
-/// Posts a mail unless its saga has `$8` unread ones. The lock keeps the saga from being purged meanwhile; posters
-/// do not wait for each other, so as many more may come as post at one instant.
-pub(super) const POST: &str = "WITH s AS MATERIALIZED \
-      (SELECT id, owner FROM saga WHERE id = $2 AND phase <> 'purged' FOR KEY SHARE), \
-    posted AS (INSERT INTO mail (id, saga_id, posted_at, kind, idempotency, actor, body) \
-      SELECT $1, s.id, $3, $4, $5, $6, $7 FROM s \
-      WHERE (SELECT count(*) FROM mail m WHERE m.saga_id = $2 AND m.consumed_seq IS NULL) < $8 \
-      ON CONFLICT DO NOTHING RETURNING id) \
-    SELECT s.owner FROM s, posted";
-
-pub(super) const PHASE: &str = "SELECT phase FROM saga WHERE id = $1";
-
-pub(super) const UNREAD: &str = "SELECT count(*) FROM mail WHERE saga_id = $1 AND consumed_seq IS NULL";
-
 /// The mail of this key.
 pub(super) fn mail_of_key() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {

@@ -25,8 +25,8 @@ use super::told::{Audience, Moved};
 use crate::authoring::{InputProblem, Outgoing, Prepared, Transmission, Values, evaluate};
 use crate::letter;
 use crate::ports::{
-    Commit, ConsumedMail, ItemChange, JournalRow, Mail, MailKind, OutboxKind, OutboxRow, Release, SagaChange,
-    message_id,
+    CLOCK_TOLERANCE, Commit, ConsumedMail, ItemChange, JournalRow, Mail, MailKind, OutboxKind, OutboxRow,
+    Release, SagaChange, message_id,
 };
 
 /// What a transition is decided with.
@@ -460,7 +460,7 @@ fn later(wake: &Wake, at: Timestamp) -> Timestamp {
 
 /// Gives an idle saga up in this very commit: if memory is scarce and it will sleep long, or a dependency holds it
 /// up; or if it has ended and nothing of it moves by itself any more. A saga that is ahead of this node's clock stays
-/// ahead: it sleeps until clocks show its own time, or until the upkeep finds that a clock was ahead.
+/// ahead: given up, it sleeps until clocks show its own time, and whoever takes it up before finds it where it was.
 fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Release> {
     let Effects { sends, .. } = &active.effects;
     let busy = !sends.is_empty() || !active.flights.is_empty() || !active.inbox.is_empty();
@@ -482,12 +482,17 @@ fn idle_until(active: &Active, asked: &Asked, bench: &Bench<'_>) -> Option<Relea
     if active.state.phase.is_ended() && asked.wake.is_none() {
         return Some(Release { wake_at: None });
     }
-    let after = active.time.at(bench.release_after?);
+    let stays = if active.time.ahead() > CLOCK_TOLERANCE { STAYS_AHEAD } else { Duration::ZERO };
+    let after = active.time.at(bench.release_after?.max(bench.now + stays));
     match &asked.wake {
         Some(wake) if wake.at < after => None,
         wake => Some(Release { wake_at: wake.as_ref().map(|wake| wake.at) }),
     }
 }
+
+/// The time of a saga that is ahead passes in memory only. What it waits for no longer than this it waits for there, or
+/// a clock that was wrong would hold up its retries for as long as it was wrong.
+const STAYS_AHEAD: Duration = Duration::from_secs(600);
 
 /// Would anything of it begin, or be decided, if its workflow were not paused?
 fn goes_on_unpaused(active: &Active, now: Timestamp) -> bool {

@@ -146,6 +146,7 @@ macro_rules! store_conformance {
             fencing::{
                 a_fenced_incarnation_writes_nothing,
                 a_fenced_incarnation_claims_nothing,
+                a_node_of_the_same_name_is_another_and_fences_the_first,
                 a_fenced_incarnation_cannot_join_again,
                 who_never_joined_writes_nothing,
                 who_left_writes_nothing,

@@ -12,6 +12,7 @@ mod determinism;
 mod journals;
 mod laws_can_fail;
 mod laws_hold;
+mod leases;
 mod mail;
 mod nodes;
 mod participants;

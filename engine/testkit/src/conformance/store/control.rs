@@ -3,7 +3,8 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 use amends::ports::{
-    CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
+    CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, PurgeStore as _,
+    StoredOrder,
 };
 use amends_core::Timestamp;
 use tokio::task::JoinSet;
@@ -168,7 +169,7 @@ pub async fn old_orders_are_purged_but_for_what_is_in_force(factory: impl StoreF
     }
     assert_eq!(controls(&store).await, [row(&hold), row(&young)]);
     known(&store, &hold, &hold, true).await;
-    done(&store, &lift("6", "hold/order"), true).await;
+    done(&store, &at(lift("6", "hold/order"), 9), true).await;
     assert_eq!(purge(9, 10).await.expect("it purges"), 1, "and goes once that is lifted");
 }
 

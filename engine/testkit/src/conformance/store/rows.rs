@@ -269,7 +269,12 @@ pub(super) async fn join(store: &impl SagaStore) {
 /// [`OTHER`] joins and takes over from [`ME`]: by joining, where that proves [`ME`] to be dead; otherwise as
 /// nodes do that share a store.
 pub(super) async fn take_over(store: &(impl SagaStore + NodeStore), now: Timestamp) {
-    store.join(OTHER, "another", now).await.expect("it joins");
+    take_over_as(store, "another", now).await;
+}
+
+/// As [`take_over`], under this name.
+pub(super) async fn take_over_as(store: &(impl SagaStore + NodeStore), node: &str, now: Timestamp) {
+    store.join(OTHER, node, now).await.expect("it joins");
     if store.sharing() == Sharing::Shared {
         dismiss(store, ME, now).await;
         while store.release_orphans(now, 500).await.expect("it releases") > 0 {}
