@@ -15,6 +15,7 @@ mod deleted;
 mod full;
 mod killed;
 mod late;
+mod lost;
 mod process;
 mod replies;
 mod restart;
