@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use amends::Outcome;
-use amends::ports::{IntakeFilter, IntakeRow, SagaFilter, SagaQuery as _};
+use amends::ports::{IntakeFilter, IntakeRow, SagaFilter};
 use amends_nats::{Counters, Triggers};
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::{AckPolicy, pull};
@@ -18,8 +18,10 @@ impl World {
     /// Waits for the end of the orders with these numbers, and holds everything against them.
     pub(crate) async fn audit(&self, node: &Node, orders: impl IntoIterator<Item = u32>) {
         let orders: Vec<u32> = orders.into_iter().collect();
-        let sagas =
-            async || node.store.list(&SagaFilter { limit: 10_000, ..SagaFilter::default() }).await.unwrap();
+        let sagas = async || {
+            let all = SagaFilter { limit: 10_000, ..SagaFilter::default() };
+            node.engine.query().list(&all).await.unwrap()
+        };
         until("every order has its saga", async || sagas().await.len() >= orders.len()).await;
         for &number in &orders {
             let turned_back = Order::number(number).amount == 0;

@@ -77,7 +77,7 @@ async fn g27_killed_between_any_two_steps_of_publishing_a_command_takes_effect_o
             Moment::HeardOf => until("it is stored", async || stopping.stored.load(SeqCst) == 1).await,
             Moment::Removed => {
                 until("it is stored", async || stopping.stored.load(SeqCst) == 1).await;
-                node.store.faults().refuse_writes(true);
+                node.refuse_writes(true);
                 stopping.after.add_permits(1);
                 until("it is heard of", async || stopping.told.load(SeqCst) == 1).await;
             }
@@ -136,7 +136,7 @@ async fn killed_between_a_reply_and_its_durable_mail_it_is_taken_by_the_next_eng
     let _participant = world.participant().await;
     let node = world.node().await;
     held_at_the_service(&world, &node, 0).await;
-    node.store.faults().refuse_writes(true);
+    node.refuse_writes(true);
     let_go(&world);
     until("the reply is in hand", async || world.consumer(ENGINE, REPLIES).await.num_ack_pending == 1).await;
     node.kill().await;

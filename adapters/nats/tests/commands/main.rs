@@ -16,6 +16,7 @@ mod full;
 mod killed;
 mod late;
 mod lost;
+mod nodes;
 mod process;
 mod replies;
 mod restart;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use amends::core::SagaId;
 use amends::engine::SagaHandle;
-use amends::ports::{OutboxKind, Publisher};
+use amends::ports::{OutboxKind, Publisher, Store};
 use amends::prelude::*;
 use amends::{Engine, Limits, Outcome, Saga};
 use amends_nats::{
@@ -226,7 +226,8 @@ impl Plan {
 
 /// A process with an engine.
 pub(crate) struct Node {
-    pub(crate) store: Arc<SqliteStore>,
+    /// Its file; none where several nodes share another store.
+    store: Option<Arc<SqliteStore>>,
     pub(crate) engine: Engine,
     pub(crate) saga: Saga<Order, u64>,
     replies: Option<Replies>,
@@ -234,19 +235,25 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Alone on this file.
     pub(crate) async fn start(file: &Path, plan: Plan) -> Self {
+        let store = Arc::new(SqliteStore::open(file).await.unwrap());
+        Self { store: Some(store.clone()), ..Self::on(store, plan).await }
+    }
+
+    pub(crate) async fn on<S: Store>(store: Arc<S>, plan: Plan) -> Self {
         let Plan { connection, hears_by, publisher, timeout, retry, replies, hears, knows } = plan;
         let commands = Commands::new(connection.clone(), "amends", ENGINE).unwrap();
         let saga = order_saga(&commands, timeout, retry);
-        let store = Arc::new(SqliteStore::open(file).await.unwrap());
         let nats: Arc<dyn Publisher> = Arc::new(NatsPublisher::new(connection.clone(), "amends").unwrap());
         let milliseconds = Duration::from_millis;
         let limits = Limits {
             claim_every: milliseconds(50),
             publish_within: milliseconds(1_500),
+            lease: Duration::from_secs(1),
             ..Limits::default()
         };
-        let mut builder = Engine::builder(store.clone())
+        let mut builder = Engine::builder(store)
             .policies(policies())
             .limits(limits)
             .publisher_of(OutboxKind::Command, publisher.unwrap_or_else(|| nats.clone()))
@@ -257,7 +264,12 @@ impl Node {
         let engine = builder.start().await.unwrap();
         let heard = hears_by.unwrap_or_else(|| connection.clone());
         let replies = hears.then(|| Replies::take(engine.clone(), heard, replies).unwrap());
-        Self { store, engine, saga, replies, connection }
+        Self { store: None, engine, saga, replies, connection }
+    }
+
+    /// While set, its file refuses to be written to.
+    pub(crate) fn refuse_writes(&self, refused: bool) {
+        self.store.as_ref().expect("it has a file").faults().refuse_writes(refused);
     }
 
     /// Sagas from events, one for each.
@@ -308,9 +320,11 @@ impl Node {
     pub(crate) async fn kill(self) {
         drop(self.replies);
         self.engine.abort().await;
-        self.store.faults().refuse_writes(false);
         drop(self.engine);
-        closed(self.store).await;
+        if let Some(store) = self.store {
+            store.faults().refuse_writes(false);
+            closed(store).await;
+        }
     }
 
     /// Ends it in order.
@@ -320,7 +334,9 @@ impl Node {
         }
         self.engine.shutdown(Duration::from_secs(30)).await.unwrap();
         drop(self.engine);
-        closed(self.store).await;
+        if let Some(store) = self.store {
+            closed(store).await;
+        }
     }
 }
 
