@@ -189,6 +189,8 @@ async fn participants_that_are_killed_in_the_middle_and_started_again_lose_and_d
     assert_well(&ended);
     let page = Page::read(&ended.out);
     assert!(page.line("LINES", "150 sagas · 0 duplicates · 0 conflicts").is_some(), "{}", ended.out);
+    let open = page.rows("OUTCOMES").into_iter().filter(|row| row[1] == "under way" || row[1] == "set aside");
+    assert_eq!(open.count(), 0, "{}", ended.out);
     let db = look_into(&world.folder.path().join("shop.db.participants")).await;
     assert_eq!(number(&db, "SELECT count(*) FROM effects WHERE effects > 1").await, 0);
     assert!(number(&db, "SELECT count(*) FROM effects").await > 500);

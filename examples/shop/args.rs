@@ -195,7 +195,8 @@ retries and desk entries; --show tells every decision of a saga.
 
 Exit codes:
     0  stock and money balance, a saga was shown, lines were submitted, or a worker ended as told
-    1  they do not balance, or --audit found a line without its saga, or a saga under way
+    1  they do not balance, or --audit found a line without its saga, or a saga under way, or
+       with --nats something is left in a stream
     2  the input cannot be used, or a database, NATS or the output failed; nothing was lost
   130  interrupted by SIGINT, in good order
   143  ended by SIGTERM, in good order; a worker and the participants end with 0 then, and by

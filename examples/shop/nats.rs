@@ -33,7 +33,7 @@ pub use incoming::{Incoming, Taken};
 
 use crate::Unusable;
 use crate::args::{Args, Served};
-use crate::participants::{Participants, settle_window};
+use crate::participants::Participants;
 use crate::workflows::Workflows;
 
 /// The engine's name on the wire: all processes of one shop share it.
@@ -191,7 +191,7 @@ impl Nats {
     /// When the prefix is no word of a subject.
     pub fn ports(&self, called: &Ports) -> anyhow::Result<Ports> {
         let commands = Commands::new(self.connection.clone(), &self.prefix, ENGINE)?;
-        Ok(ports::written_to(&commands, called, settle_window(Self::patience(self.pace))))
+        Ok(ports::written_to(&commands, called, left::window(self.pace)))
     }
 
     /// Has the engine's commands leave.

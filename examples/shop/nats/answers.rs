@@ -30,7 +30,10 @@ pub(super) fn undone(rules: &Classifier, call: &Call, answer: UndoAnswer) -> Rep
         Ok(Undo::NothingToUndo) => Reply::nothing_to_undo(),
         Err(UndoError::Accepted { wait }) => Reply::Accepted(wait),
         Err(UndoError::Stale { found }) => Reply::Stale(found),
-        Err(UndoError::Failed(fault)) if fault.code == code::FENCED => Reply::Fenced(call.attempt),
+        // As for callers: this transmission was closed out, and the next one is a later attempt.
+        Err(UndoError::Failed(fault)) if fault.code == code::FENCED => {
+            Reply::Transient(Trouble::new(fault.code, fault.message))
+        }
         Err(UndoError::Failed(fault)) => failed(rules, call, fault),
     }
 }

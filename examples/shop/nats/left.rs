@@ -12,11 +12,17 @@ use amends::ports::{Clock as _, SystemClock};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a message takes at most, if who has it is well: after so long it is delivered again.
-pub(super) const WORK: Duration = Duration::from_secs(5);
+pub(super) const WORK: Duration = Duration::from_secs(3);
 
 /// The same of a command, which takes longer where slowness is planned.
 pub(super) fn ack_wait(pace: f64) -> Duration {
     WORK + settle_window(pace)
+}
+
+/// What has not happened so long after it was sent does not happen any more, unless nobody serves: a command that was
+/// given to a process that died comes to the next one before that.
+pub(super) fn window(pace: f64) -> Duration {
+    ack_wait(pace) + WORK
 }
 
 /// Messages that nobody has dealt with.
@@ -66,7 +72,7 @@ impl Nats {
     /// Waits until nothing is left, for as long as a command may take whose participant died over it.
     async fn left(&self) -> anyhow::Result<Left> {
         let clock = SystemClock::new();
-        let until = clock.now() + ack_wait(self.pace) + WORK;
+        let until = clock.now() + window(self.pace) + WORK;
         loop {
             let left = self.look().await?;
             if left.is_nothing() || clock.now() >= until {

@@ -27,7 +27,7 @@ pub(super) const SERVICES: [&str; 8] =
     [WAREHOUSE, PAYMENT_GATEWAY, LEDGER, CARRIER, RISK_ENGINE, SALES, POST_OFFICE, LETTER_SHOP];
 
 /// The same participants, written to. They promise what they promise to callers; but a message may lie about for some
-/// time, so none of it is given up for lost before `window` has passed.
+/// time, so what it asks for may still happen until `window` has passed.
 pub(super) fn written_to(commands: &Commands, called: &Participants, window: Duration) -> Participants {
     let to = |service: &'static str, contract: Contract| -> Arc<dyn Messages> {
         let settle_window = contract.settle_window.map(|stated| stated.max(window));
