@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
+use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement};
 
 /// The example. A run of all tests builds it beside the folder of this one; a run of one test alone does not, and
 /// would meet none, or that of yesterday.
@@ -132,13 +132,13 @@ async fn connect(path: &Path, mode: &str) -> DatabaseConnection {
 
 /// One number.
 pub async fn number(db: &DatabaseConnection, sql: &str) -> i64 {
-    let row = db.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await;
+    let row = db.query_one_raw(Statement::from_string(db.get_database_backend(), sql)).await;
     row.expect("the database answers").expect("there is a row").try_get_by_index(0).expect("it is a number")
 }
 
 /// All rows of a statement with one text column.
 pub async fn texts(db: &DatabaseConnection, sql: &str) -> Vec<String> {
-    let rows = db.query_all_raw(Statement::from_string(DbBackend::Sqlite, sql)).await;
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await;
     let rows = rows.expect("the database answers");
     rows.iter().map(|row| row.try_get_by_index(0).expect("it is text")).collect()
 }

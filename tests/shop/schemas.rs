@@ -1,4 +1,4 @@
-//! Two schemas of one test on the tests' PostgreSQL, for the shop to work in.
+//! Two schemas of one test on the tests' PostgreSQL server: the engine's, and that of the shop's participants.
 
 // Each test program uses a part of it.
 #![allow(dead_code)]
@@ -7,6 +7,7 @@ use amends::ports::{Ids as _, RandomIds};
 use amends_core::Timestamp;
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{self, AssertSqlSafe, ConnectOptions as _, Executor as _};
+use sea_orm::{Database, DatabaseConnection};
 
 use super::process::{Ended, run_with_input};
 
@@ -36,13 +37,23 @@ impl Schemas {
         format!("{server}{joint}options[search_path]={}", self.name)
     }
 
-    fn participants(&self) -> String {
+    pub fn participants(&self) -> String {
         format!("{}_participants", self.name)
     }
 
     pub fn run_lines(&self, lines: &str, more: &[&str]) -> Ended {
         let url = self.url();
         run_with_input(["--database", &url, "--orders", "-"].iter().chain(more), lines.as_bytes())
+    }
+
+    /// The engine's schema, opened as the first to be looked in.
+    pub async fn engine(&self) -> DatabaseConnection {
+        connect(&self.url()).await
+    }
+
+    /// The participants'.
+    pub async fn of_participants(&self) -> DatabaseConnection {
+        connect(&self.url().replace(&self.name, &self.participants())).await
     }
 
     pub async fn person(&self) -> PgConnection {
@@ -86,4 +97,8 @@ impl Drop for Schemas {
             panic!("the schemas {} stay: {error}", self.name);
         }
     }
+}
+
+async fn connect(url: &str) -> DatabaseConnection {
+    Database::connect(url).await.unwrap_or_else(|error| panic!("{url} opens: {error}"))
 }
