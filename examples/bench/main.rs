@@ -6,6 +6,7 @@
 //! cargo run --release --example bench -- --json out.json  # the same figures for machines
 //! cargo run --release --example bench -- --database postgres://user@host/database
 //! cargo run --release --example bench -- --nats           # events and commands over NATS instead: see `nats.rs`
+//! cargo run --release --example bench -- --purge 100000   # what purging costs, and what starts beside it wait
 //! ```
 //!
 //! Everything runs in one process on one SQLite file with `synchronous=FULL`: engine, steps (which return at
@@ -19,6 +20,7 @@ mod cell;
 mod nats;
 mod place;
 mod process;
+mod purge;
 mod raw;
 mod report;
 mod workload;
@@ -63,6 +65,9 @@ struct Args {
     /// How many sagas run at once; may be given several times.
     #[arg(long, value_name = "N", default_values_t = [1, 64, 512])]
     in_flight: Vec<usize>,
+    /// Measures nothing but the purging of so many sagas, and what starts beside it wait.
+    #[arg(long, value_name = "SAGAS")]
+    purge: Option<usize>,
 }
 
 #[tokio::main]
@@ -91,6 +96,12 @@ async fn main() -> anyhow::Result<()> {
         }
         None => Place::Folder(dir.path().to_owned()),
     };
+    if let Some(sagas) = args.purge {
+        let fsync = process::fsync_baseline(dir.path())?;
+        say(&format!("fsync of 4 KiB: p50 {:.2} ms, {:.0}/s", fsync.p50_ms, fsync.per_second));
+        let _ = write!(std::io::stdout(), "{}", purge::measure(&place, sagas).await?);
+        return Ok(());
+    }
     let mut cells: Vec<Cell> = Vec::new();
     for &in_flight in &args.in_flight {
         let fsync = process::fsync_baseline(dir.path())?;
