@@ -83,7 +83,7 @@ async fn g27_killed_between_any_two_steps_of_publishing_a_command_takes_effect_o
             }
         }
         node.kill().await;
-        pass(&world.connection).await;
+        pass(&world.connection, &format!("after {number}")).await;
 
         let node = world.node().await;
         until("nothing stands in the outbox", async || node.commands_waiting().await == 0).await;
