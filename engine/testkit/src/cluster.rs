@@ -14,7 +14,7 @@ use std::time::Duration;
 use amends::authoring::{Definition, Payload, Policies, Saga};
 use amends::engine::StartError;
 use amends::memory::MemoryStore;
-use amends::ports::{Clock, RandomIds, SagaRow, Store};
+use amends::ports::{Clock, OutboxKind, Publisher, RandomIds, SagaRow, Store};
 use amends::{Engine, EngineBuilder, Limits, SagaView, StopReason};
 use amends_core::{Incarnation, SagaId, SagaPlan, Timestamp};
 use futures_util::FutureExt as _;
@@ -38,8 +38,13 @@ pub struct Cluster {
     store: Arc<dyn Store>,
     limits: Limits,
     policies: Policies,
+    commands: Option<Arc<dyn Publisher>>,
     nodes: Vec<Node>,
     plans: Vec<Arc<SagaPlan>>,
+    /// Where everything runs that is on no node.
+    outside: Runtime,
+    /// Has anybody been woken whom time does not wake?
+    stirred: Box<dyn Fn() -> bool>,
 }
 
 /// A node of a [`Cluster`], also after it is gone.
@@ -79,8 +84,11 @@ impl Cluster {
             store: store(clock),
             limits: Limits::default(),
             policies: Policies::new(),
+            commands: None,
             nodes: Vec::new(),
             plans: Vec::new(),
+            outside: runtime(),
+            stirred: Box::new(|| false),
         }
     }
 
@@ -94,9 +102,29 @@ impl Cluster {
         self.policies = policies;
     }
 
+    /// Who publishes commands, on nodes that join from now on.
+    pub(crate) fn commands(&mut self, publisher: Arc<dyn Publisher>) {
+        self.commands = Some(publisher);
+    }
+
+    /// Something runs on no node, for as long as it likes.
+    pub(crate) fn outside(&self, something: impl Future<Output = ()> + Send + 'static) {
+        self.outside.spawn(something);
+    }
+
+    /// Whoever is woken by others, and not by time, goes on before time does: `stirred` says whether there was somebody.
+    pub(crate) fn while_stirred(&mut self, stirred: impl Fn() -> bool + 'static) {
+        self.stirred = Box::new(stirred);
+    }
+
+    /// The clock that is right.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(ClusterClock { time: self.time.clone(), ahead: Duration::ZERO })
+    }
+
     /// A ledger for participants of this cluster. They live on whatever becomes of its nodes.
     pub fn ledger(&self) -> Ledger {
-        Ledger::on(Arc::new(ClusterClock { time: self.time.clone(), ahead: Duration::ZERO }))
+        Ledger::on(self.clock())
     }
 
     /// The present time.
@@ -147,8 +175,7 @@ impl Cluster {
     ) -> Result<NodeId, StartError> {
         let clock = Arc::new(ClusterClock { time: self.time.clone(), ahead });
         let wire = Wire::new(self.store.clone(), clock.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.expect("a runtime without IO needs nothing of the system");
+        let runtime = runtime();
         let builder = Engine::builder(Arc::new(wire.clone()))
             .node_name(name)
             .clock(clock)
@@ -157,6 +184,10 @@ impl Cluster {
             .limits(self.limits.clone());
         let all = workflows.iter().copied().cloned();
         let builder = all.fold(builder, EngineBuilder::register);
+        let builder = match &self.commands {
+            Some(publisher) => builder.publisher_of(OutboxKind::Command, publisher.clone()),
+            None => builder,
+        };
         let engine = runtime.block_on(builder.start())?;
         self.plans.extend(workflows.iter().map(|workflow| workflow.plan.clone()));
         self.nodes.push(Node { wire, engine, runtime: Some(runtime), frozen: false });
@@ -316,17 +347,27 @@ impl Cluster {
                 runtime.block_on(nothing_can_go_on());
             }
         }
+        self.outside.block_on(nothing_can_go_on());
     }
 
     /// Lets every node do what it can do, and moves to the next time that anybody waits for. Says whether there
     /// is time left before `until`.
     pub(crate) fn run_once(&mut self, until: Timestamp) -> bool {
         self.run_nodes();
+        while (self.stirred)() {
+            self.run_nodes();
+        }
         let next = self.time.next().map_or(until, |next| next.min(until));
         let time_is_left = self.now() < until;
         self.time.advance_to(next);
         time_is_left
     }
+}
+
+/// A runtime whose own time stands still.
+fn runtime() -> Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime without IO needs nothing of the system")
 }
 
 /// Returns when nothing else in this runtime can go on. Its paused time moves only then, and nothing but this

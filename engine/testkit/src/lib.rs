@@ -101,6 +101,8 @@ mod cluster;
 mod ledger;
 mod participant;
 
+pub mod broker;
+
 mod definition;
 
 mod faults;

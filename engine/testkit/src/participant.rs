@@ -1,6 +1,7 @@
 //! A participant that does what a test tells it to, and writes down what really happened.
 
 mod life;
+mod message;
 mod script;
 mod step;
 
@@ -16,6 +17,7 @@ use amends_core::{Json, RequestId, Timestamp};
 
 use crate::ledger::Ledger;
 use life::Life;
+pub(crate) use message::Command;
 pub use script::{Acceptance, CallPlan, QueryPlan, Script, UndoPlan};
 pub use step::ParticipantStep;
 

@@ -1,4 +1,4 @@
-//! The simulator: whole engines on one store, their participants, callers and people, in one thread, in virtual
+//! The simulator: whole engines on one store, a broker, participants, callers and people, in one thread, in virtual
 //! time, from one seed.
 //!
 //! A run draws workflows, starts sagas on several nodes, and lets a random part of all kinds of faults strike
@@ -8,15 +8,19 @@
 //!
 //! *Guarantees*: the same [`Setup`] gives the same history to the last byte.
 //!
-//! *Not simulated*: threads, real databases and networks, messages through a broker. Participants keep their barrier,
-//! also when their machine dies; queries and replies may lie about single sagas, which are
-//! then left out of the comparison with the ledgers.
+//! *Not simulated*: threads, real databases, brokers and networks; life-cycle events and notices. Participants keep their
+//! barrier, also when their machine dies; queries and replies may lie about single sagas, which are
+//! then left out of the comparison with the ledgers. Queries are calls, also while the broker answers nobody. I9 looks at
+//! named dependencies only, at budgets only where clocks agree, and not where people set something for all.
 //!
 //! *Known*: a saga that goes over to a node whose clock is ahead of its last one's cannot know that less time has
-//! passed; such a saga is held against "at most one effect" only. ARCHITECTURE.md says more.
+//! passed; such a saga is held against "at most one effect" only. ARCHITECTURE.md says more. A participant that has one command in two
+//! hands may say "no effect" with the one and take effect unheard with the other; the participants of a simulation close a
+//! transmission out before they say that of it, which no contract asks for yet.
 //!
 //! In reading order: [`Setup`] and [`Trouble`] say what a run is made of, `shapes` draws workflows, `mishaps` and
-//! `schedule` plan what goes wrong, `store` is the connection that fails, `history` folds what was committed,
+//! `schedule` plan what goes wrong, `store` is the connection that fails and `messages` the one to the broker, with
+//! everybody at its ends, `history` folds what was committed,
 //! [`checkers`] judge it, `run` plays it.
 
 mod bearing;
@@ -28,6 +32,7 @@ mod shapes;
 mod trouble;
 
 mod history;
+mod messages;
 mod store;
 
 pub mod checkers;
@@ -43,6 +48,7 @@ mod summary;
 
 pub use bearing::Bearing;
 pub use history::{Told, Transitioned};
+pub use messages::{Ending, Misbehaving, Noted};
 pub use run::Simulation;
 pub use setup::Setup;
 pub use shrink::{Shrunk, shrink};

@@ -4,6 +4,7 @@
 
 mod world;
 
+mod broker;
 mod command_permissions;
 mod connecting;
 mod consumers;

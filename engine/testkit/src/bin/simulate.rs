@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use amends_testkit::simulation::{Failure, Run, Setup, Simulation, Summary, Trouble, shrink};
 
 const USAGE: &str = "\
-simulate: whole engines on one store under virtual time and one seed, with faults, held against the invariants.
+simulate: whole engines on one store, a broker and its participants, under virtual time and one seed, with faults,
+held against the invariants.
 
     simulate --seed N | --seeds A..B [OPTIONS]
 
@@ -17,7 +18,8 @@ simulate: whole engines on one store under virtual time and one seed, with fault
   --nodes N           nodes that share the store (default 3)
   --minutes N         how long starts and faults go on, in virtual minutes (default 10)
   --stop-at SECONDS   end them so much earlier, and change nothing else
-  --without A,B,…     leave out these kinds of faults
+  --without A,B,…     leave out these kinds of faults; without `events`, `commands` and `purge` there are
+                      neither messages nor purging
   --history           print everything that happened
   --no-shrink         do not look for the shortest history that still fails
   --help              this text, with the kinds of faults

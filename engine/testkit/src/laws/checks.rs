@@ -85,6 +85,11 @@ fn settled_by_person(view: &SagaView, step: &str) -> bool {
     })
 }
 
+/// What the ledger says of one step, unless a person's word stands for it.
+fn undone_by_itself(view: &SagaView, ledger: &Ledger, ix: StepIx) -> Option<Real> {
+    real(view, ledger, ix).filter(|_| !settled_by_person(view, &view.plan().step(ix).name))
+}
+
 fn recorded_is_real(view: &SagaView, ledger: &Ledger, ix: StepIx) -> Result<(), String> {
     let (step, state) = (view.plan().step(ix), view.state().step(ix));
     if step.kind == StepKind::Read || settled_by_person(view, &step.name) {
@@ -127,12 +132,12 @@ fn descendants(view: &SagaView, of: StepIx) -> BTreeSet<StepIx> {
     found
 }
 
-/// As the participants saw it.
+/// As the participants saw it. What a person said that it was undone, the participant may have undone later.
 fn undone_in_reverse(view: &SagaView, ledger: &Ledger) -> Result<(), String> {
     for ancestor in view.plan().indices() {
-        let Some(above) = real(view, ledger, ancestor) else { continue };
+        let Some(above) = undone_by_itself(view, ledger, ancestor) else { continue };
         for below in descendants(view, ancestor) {
-            let Some(real) = real(view, ledger, below) else { continue };
+            let Some(real) = undone_by_itself(view, ledger, below) else { continue };
             let (first, last) = (above.undone_at.iter().min(), real.undone_at.iter().max());
             if let (Some(first), Some(last)) = (first, last)
                 && first < last

@@ -2,8 +2,10 @@
 //!
 //! I1 to I5 are told from a journal, by the same observer that holds every test of the core against them.
 
+mod accounts;
 mod answers;
 mod desks;
+mod events;
 mod facts;
 mod fencing;
 mod fold;
@@ -13,14 +15,18 @@ mod limbo;
 mod liveness;
 mod pauses;
 mod permits;
+mod purged;
+mod redeliveries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use amends::ports::{Loaded, SagaRow, WorkItemRow};
+use amends::ports::{IntakeRow, Loaded, SagaRow, WorkItemRow};
 use amends_core::{Incarnation, SagaId, Timestamp};
 
+pub use accounts::Accounts;
 pub use answers::{Answers, Decided};
 pub use desks::Desks;
+pub use events::Events;
 pub use facts::Facts;
 pub use fencing::Fencing;
 pub use fold::Fold;
@@ -30,8 +36,11 @@ pub use limbo::Limbo;
 pub use liveness::Liveness;
 pub use pauses::Pauses;
 pub use permits::Permits;
+pub use purged::Purged;
+pub use redeliveries::Redeliveries;
 
 use super::history::{Told, Transitioned};
+use super::messages::Noted;
 use super::store::Accepted;
 
 /// Watches one invariant.
@@ -59,6 +68,17 @@ pub enum Step<'a> {
     Ended(Incarnation),
     /// Somebody who started a saga was answered.
     Answered(&'a Answered),
+    /// A start was refused for its age.
+    TooOld {
+        /// Of which key.
+        key: &'a str,
+        /// When its event occurred.
+        occurred_at: Timestamp,
+        /// Nothing older is started.
+        horizon: Timestamp,
+    },
+    /// Something happened to a message.
+    Message(&'a Noted),
     /// Somebody who asked something of a saga was answered.
     Decided(&'a Decided),
     /// A workflow is paused since then; none: perhaps no more.
@@ -118,4 +138,8 @@ pub struct End {
     pub unanswered: usize,
     /// Sagas with mail that nobody has read.
     pub unread: Vec<SagaId>,
+    /// Messages that the broker still has, and what the outbox still has.
+    pub unfinished: Vec<String>,
+    /// Everything in intake.
+    pub intake: Vec<IntakeRow>,
 }

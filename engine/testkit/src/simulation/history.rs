@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use amends::ports::WorkItemRow;
+use amends::ports::{JournalRow, WorkItemRow};
 use amends_core::event::{JournalEvent, Transition};
 use amends_core::{SagaId, SagaPlan, SagaState, Timestamp, apply, replay};
 
@@ -61,6 +61,8 @@ pub(super) struct History {
     begun: Timestamp,
     plans: BTreeMap<[u8; 32], Arc<SagaPlan>>,
     sagas: BTreeMap<SagaId, Told>,
+    /// Every journal as its rows were taken, for when the store has purged them.
+    rows: BTreeMap<SagaId, Vec<JournalRow>>,
     transitions: u64,
     text: String,
 }
@@ -77,7 +79,14 @@ pub(super) enum Entered {
 
 impl History {
     pub(super) fn beginning_at(begun: Timestamp) -> Self {
-        Self { begun, plans: BTreeMap::new(), sagas: BTreeMap::new(), transitions: 0, text: String::new() }
+        Self {
+            begun,
+            plans: BTreeMap::new(),
+            sagas: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            transitions: 0,
+            text: String::new(),
+        }
     }
 
     pub(super) fn know(&mut self, plan: &Arc<SagaPlan>) {
@@ -90,6 +99,11 @@ impl History {
 
     pub(super) fn told(&self, saga: SagaId) -> Option<&Told> {
         self.sagas.get(&saga)
+    }
+
+    /// The journal of a saga, whatever the store has left of it.
+    pub(super) fn rows(&self, saga: SagaId) -> Vec<JournalRow> {
+        self.rows.get(&saga).cloned().unwrap_or_default()
     }
 
     pub(super) fn transitions(&self) -> u64 {
@@ -119,6 +133,7 @@ impl History {
         };
         self.say(accepted.at, format_args!("{} {saga} #{} {}", accepted.by, row.seq, row.events));
         self.transitions += 1;
+        self.rows.entry(*saga).or_default().push(row.clone());
         let transition =
             Transition { seq: row.seq, at: row.at, actor: row.actor.to_string(), id: row.transition, events };
         match self.sagas.get_mut(saga) {

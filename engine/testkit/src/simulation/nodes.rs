@@ -3,18 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use amends::authoring::{Definition, Policies};
+use amends::authoring::{Definition, Policies, Saga};
+use amends::engine::Retention;
 use amends::ports::Store;
 use amends::{Engine, Limits};
 use amends_core::{Incarnation, Timestamp};
 use fastrand::Rng;
+use futures_util::future::join;
 use tokio::task::JoinHandle;
 
 use super::bearing::Bearing;
+use super::messages::{FaultyBroker, Misbehaving, Outbound, Receiver, replies, triggers};
 use super::setup::{Setup, span};
 use super::store::FaultyStore;
 use super::trouble::Trouble;
 use crate::cluster::{Cluster, NodeId};
+
+/// After how long sagas are purged, where they are. By an hour more than the shortest that there is, and than any clock here
+/// is ahead.
+pub(super) const PURGED_AFTER: Duration = Duration::from_secs(9_000);
+
+/// After how long they are forgotten, where they are; and an hour.
+pub(super) const FORGOTTEN_AFTER: Duration = Duration::from_secs(4 * 3_600);
 
 /// How long a node that shuts down waits for what runs.
 const GRACE: Duration = Duration::from_secs(5);
@@ -22,6 +32,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) struct Nodes {
     cluster: Cluster,
     store: FaultyStore,
+    /// Where anything comes or goes by messages.
+    broker: Option<FaultyBroker>,
     places: Vec<Option<NodeId>>,
     skew: Option<(f64, Rng)>,
     /// How many nodes began with a clock that is ahead.
@@ -30,7 +42,12 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// `bearing` is what they keep to.
-    pub(super) fn new(setup: &Setup, behind: Arc<dyn Store>, bearing: &Bearing) -> Self {
+    pub(super) fn new(
+        setup: &Setup,
+        behind: Arc<dyn Store>,
+        bearing: &Bearing,
+        misbehaving: Option<Misbehaving>,
+    ) -> Self {
         let mut store = None;
         let mut cluster = Cluster::on(setup.seed, |clock| {
             let faulty = FaultyStore::of(setup, behind, clock);
@@ -42,12 +59,21 @@ impl Nodes {
             max_active: chance.usize(8..=64),
             release_after: span(&mut chance, 1_000, 60_000),
             mail_open_max: mail_open_max(setup),
+            retention: retention(setup),
             ..Limits::default()
         }));
         cluster.policies(bearing.policies(Policies::new()));
+        let has_messages = [Trouble::Events, Trouble::Commands].iter().any(|of| setup.rate(*of).is_some());
+        let broker = has_messages.then(|| FaultyBroker::of(setup, cluster.clock(), misbehaving));
+        if let Some(broker) = broker.clone() {
+            if setup.rate(Trouble::Commands).is_some() {
+                cluster.commands(Arc::new(Outbound(broker.clone())));
+            }
+            cluster.while_stirred(move || broker.take_stirred());
+        }
         let skew = setup.rate(Trouble::ClockSkew).map(|rate| (rate, setup.chance("skew", 0)));
         let store = store.expect("the cluster was given a store");
-        Self { cluster, store, places: vec![None; setup.nodes as usize], skew, skewed: 0 }
+        Self { cluster, store, broker, places: vec![None; setup.nodes as usize], skew, skewed: 0 }
     }
 
     pub(super) fn cluster(&self) -> &Cluster {
@@ -56,6 +82,10 @@ impl Nodes {
 
     pub(super) fn store(&self) -> &FaultyStore {
         &self.store
+    }
+
+    pub(super) fn broker(&self) -> Option<&FaultyBroker> {
+        self.broker.as_ref()
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -72,13 +102,20 @@ impl Nodes {
     }
 
     /// A node takes a free place; whoever starts a process sees to it that the store is there.
-    pub(super) fn join(&mut self, place: usize, workflows: &[&Definition]) {
+    pub(super) fn join(&mut self, place: usize, workflows: &[&Definition], sagas: Vec<Saga<u32, u32>>) {
         if self.places[place].is_some() {
             return;
         }
         let ahead = self.ahead();
         let node = self.store.calmly(|| self.cluster.join_ahead(workflows, ahead));
         self.places[place] = Some(node);
+        let Some(broker) = self.broker.clone() else { return };
+        self.cluster.begin(node, move |engine| {
+            let receiver = Receiver::new(engine, broker);
+            async move {
+                join(triggers(receiver.clone(), sagas), replies(receiver)).await;
+            }
+        });
     }
 
     fn ahead(&mut self) -> Duration {
@@ -150,10 +187,20 @@ impl Nodes {
     /// Nothing fails any more, and nobody stands still.
     pub(super) fn heal(&mut self) {
         self.store.heal();
+        self.broker.iter().for_each(FaultyBroker::heal);
         self.skew = None;
         self.freeze(None, false);
         (0..self.places.len()).for_each(|place| self.cut(place, false));
     }
+}
+
+/// How long what has ended is kept.
+fn retention(setup: &Setup) -> Retention {
+    if setup.rate(Trouble::Purge).is_none() {
+        return Retention::default();
+    }
+    let forgets = setup.chance("retention", 0).bool();
+    Retention { purge_after: Some(PURGED_AFTER), forget_after: forgets.then_some(FORGOTTEN_AFTER) }
 }
 
 /// How much mail of one saga may wait: little, where it floods.

@@ -1,27 +1,27 @@
 //! One run: the schedule played, everything that the store takes shown to every checker, and the end.
 
+mod afterlife;
 mod end;
+mod starts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use amends::StartOptions;
-use amends::engine::SagaStartError;
 use amends::memory::MemoryStore;
 use amends::ports::{Fault, SagaRow, Store};
-use amends_core::{Json, SagaId, Timestamp};
+use amends_core::{SagaId, Timestamp};
 use futures_util::FutureExt as _;
-use tokio::task::JoinHandle;
 
 use super::bearing::Bearing;
 use super::checkers::{
-    Answered, Answers, Checker, Desks, End, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness, Moment,
-    Pauses, Permits, Step,
+    Accounts, Answers, Checker, Desks, End, Events, Facts, Fencing, Fold, Keys, Ledgers, Limbo, Liveness,
+    Moment, Pauses, Permits, Purged, Redeliveries, Step,
 };
 use super::controls::{self, Order, Pausing};
 use super::history::{Entered, History, Transitioned};
+use super::messages::{Misbehaving, Source};
 use super::nodes::Nodes;
 use super::people::Question;
 use super::schedule::{self, Act};
@@ -31,6 +31,7 @@ use super::store::{Accepted, Noted};
 use super::summary::{Failure, Run, Violation};
 use super::trouble::Trouble;
 use super::{mishaps, people};
+use starts::{Start, serve};
 
 /// How long everything may take to settle once the faults are over: a few step deadlines one after the other.
 const SETTLED_WITHIN: Duration = Duration::from_secs(2 * 3_600);
@@ -51,6 +52,7 @@ pub struct Simulation {
     barriers: bool,
     forgetful: bool,
     bearing: Option<fn(&mut Bearing)>,
+    misbehaving: Option<Misbehaving>,
 }
 
 impl Simulation {
@@ -62,6 +64,7 @@ impl Simulation {
             barriers: true,
             forgetful: false,
             bearing: None,
+            misbehaving: None,
         }
     }
 
@@ -93,6 +96,13 @@ impl Simulation {
         self
     }
 
+    /// With somebody who handles messages wrongly.
+    #[must_use]
+    pub fn with_messages_that_are_handled_so(mut self, misbehaving: Misbehaving) -> Self {
+        self.misbehaving = Some(misbehaving);
+        self
+    }
+
     /// Plays it.
     ///
     /// # Errors
@@ -106,14 +116,6 @@ impl Simulation {
     }
 }
 
-/// A start that was not answered yet.
-struct Start {
-    saga: u32,
-    input: u32,
-    place: usize,
-    answer: JoinHandle<Result<SagaId, SagaStartError>>,
-}
-
 struct Playing {
     setup: Setup,
     begun: Timestamp,
@@ -125,8 +127,11 @@ struct Playing {
     due: BTreeMap<(Timestamp, u64), Act>,
     planned: u64,
     starts: Vec<Start>,
+    source: Option<Source>,
     asked: Vec<Question>,
     pausing: Vec<Pausing>,
+    /// When the event of each saga occurred.
+    occurred: BTreeMap<u32, Timestamp>,
     /// When an order was last lifted: that may come through any time later.
     lifted: BTreeMap<Order, Timestamp>,
     forgetful: bool,
@@ -141,11 +146,12 @@ struct Playing {
 }
 
 impl Playing {
-    fn begin(Simulation { setup, behind, barriers, forgetful, bearing: other }: Simulation) -> Self {
+    fn begin(simulation: Simulation) -> Self {
+        let Simulation { setup, behind, barriers, forgetful, bearing: other, misbehaving } = simulation;
         let mut bearing = Bearing::of(&setup);
         let mut kept = bearing.clone();
         other.into_iter().for_each(|other| other(&mut kept));
-        let nodes = Nodes::new(&setup, behind, &kept);
+        let nodes = Nodes::new(&setup, behind, &kept, misbehaving);
         let (ledger, begun) = (nodes.cluster().ledger(), nodes.now());
         let mut history = History::beginning_at(begun);
         let versions = |workflow| {
@@ -154,6 +160,9 @@ impl Playing {
         let shapes: Vec<Vec<Shape>> =
             (0..WORKFLOWS.len()).map(|workflow| versions(workflow).into_iter().collect()).collect();
         shapes.iter().flatten().for_each(|shape| history.know(&shape.definition.plan));
+        if let Some(broker) = nodes.broker() {
+            shapes.iter().flatten().for_each(|shape| serve(&setup, &nodes, broker, shape));
+        }
         let mut lied_about = BTreeSet::new();
         for saga in 0..setup.sagas {
             let (_, key) = schedule::name(saga);
@@ -191,10 +200,15 @@ impl Playing {
             Box::new(Desks),
             Box::new(Limbo),
             Box::new(Liveness),
+            Box::new(Events::default()),
+            Box::new(Accounts::default()),
+            Box::new(Redeliveries),
+            Box::new(Purged::new(!clocks_agree)),
         ];
         checkers.extend(Facts::ALL.map(|facts| Box::new(facts) as Box<dyn Checker>));
         let mut playing = Self {
             begun,
+            source: nodes.broker().cloned().map(Source::new),
             nodes,
             shapes,
             versions: 1,
@@ -203,6 +217,7 @@ impl Playing {
             starts: Vec::new(),
             asked: Vec::new(),
             pausing: Vec::new(),
+            occurred: BTreeMap::new(),
             lifted: BTreeMap::new(),
             forgetful,
             look_at: begun,
@@ -222,6 +237,7 @@ impl Playing {
                     | Act::Return { .. }
                     | Act::Unpause { .. }
                     | Act::Outage { begins: false }
+                    | Act::BrokerOutage { begins: false }
             );
             if let Some(trouble) = trouble.filter(|_| is_strike) {
                 *playing.struck.entry(trouble).or_default() += 1;
@@ -244,14 +260,20 @@ impl Playing {
         self.play_until(faults_end)?;
         self.nodes.heal();
         self.shapes.iter().flatten().for_each(mishaps::heal);
-        self.due.retain(|_, act| matches!(act, Act::Start { .. } | Act::Join { .. }));
+        self.due.retain(|_, act| matches!(act, Act::Start { .. } | Act::Event { .. } | Act::Join { .. }));
         self.unpause_everything(faults_end + 2 * RESTARTED_AFTER);
         self.lift_everything(faults_end + 2 * RESTARTED_AFTER);
         for place in 0..self.setup.nodes as usize {
             self.plan(faults_end + RESTARTED_AFTER, Act::Join { place });
         }
         self.history.say(faults_end, format_args!("the faults are over"));
-        let until = faults_end + SETTLED_WITHIN;
+        self.settle()?;
+        self.afterlife()
+    }
+
+    /// Everything comes to an end, or to a desk.
+    fn settle(&mut self) -> Result<(), Violation> {
+        let until = self.nodes.now() + SETTLED_WITHIN;
         while self.nodes.now() < until && !self.has_settled() {
             self.play_until(self.nodes.now() + 5 * LOOK_EVERY)?;
         }
@@ -303,6 +325,12 @@ impl Playing {
         self.history.say(now, format_args!("{act:?}"));
         match act {
             Act::Start { saga, input, place } => self.start(saga, input, place),
+            Act::Event { saga, input } => self.event(saga, input),
+            Act::BadEvent { draw } => self.bad_event(draw),
+            Act::BrokerOutage { begins } => {
+                self.nodes.broker().iter().for_each(|broker| broker.outage(begins))
+            }
+            Act::BrokerRestart => self.nodes.broker().iter().for_each(|broker| broker.restart()),
             Act::Join { place } => self.join(place),
             Act::Kill { place } => self.nodes.kill(place),
             Act::Freeze { place } => self.nodes.freeze(place, true),
@@ -389,21 +417,11 @@ impl Playing {
     }
 
     fn join(&mut self, place: usize) {
-        let definitions = self.shapes.iter().flat_map(|versions| &versions[..self.versions]);
-        let definitions: Vec<_> = definitions.map(|shape| &shape.definition).collect();
-        self.nodes.join(place, &definitions);
-    }
-
-    fn start(&mut self, saga: u32, input: u32, place: usize) {
-        let asked = self.nodes.ask(place, |engine| async move {
-            let (workflow, key) = schedule::name(saga);
-            let input = Json::encode(&input).expect("a number is JSON");
-            engine.start_json(workflow, &key, input, StartOptions::default()).await.map(|handle| handle.id())
-        });
-        match asked {
-            Some(answer) => self.starts.push(Start { saga, input, place, answer }),
-            None => self.plan(self.nodes.now() + LOOK_EVERY, Act::Start { saga, input, place }),
-        }
+        let known = || self.shapes.iter().map(|versions| &versions[..self.versions]);
+        let definitions: Vec<_> = known().flatten().map(|shape| &shape.definition).collect();
+        // Events start the latest version.
+        let sagas = known().filter_map(|versions| Some(versions.last()?.saga.clone())).collect();
+        self.nodes.join(place, &definitions, sagas);
     }
 
     /// Shows the checkers what happened, and looks after who is gone.
@@ -415,6 +433,7 @@ impl Playing {
                 Noted::Ended(incarnation) => self.show(&Step::Ended(incarnation))?,
             }
         }
+        self.messages()?;
         let now = self.nodes.now();
         for place in self.nodes.bury() {
             self.history.say(now, format_args!("the node of place {place} is gone"));
@@ -426,6 +445,18 @@ impl Playing {
         if now >= self.look_at {
             self.look_at = now + LOOK_EVERY;
             self.passed()?;
+        }
+        Ok(())
+    }
+
+    /// What happened to messages.
+    fn messages(&mut self) -> Result<(), Violation> {
+        let Some(broker) = self.nodes.broker() else { return Ok(()) };
+        broker.haunt();
+        let now = self.nodes.now();
+        for noted in broker.take_noted() {
+            self.history.say(now, format_args!("{noted}"));
+            self.show(&Step::Message(&noted))?;
         }
         Ok(())
     }
@@ -461,40 +492,6 @@ impl Playing {
                 self.of = Some(decided.saga);
                 self.show(&Step::Decided(&decided))?;
             }
-        }
-        Ok(())
-    }
-
-    /// Starts that were answered. One whose engine stopped or died is made again, as a careful caller does.
-    fn answered(&mut self) -> Result<(), Violation> {
-        let (answered, waiting): (Vec<Start>, Vec<Start>) =
-            std::mem::take(&mut self.starts).into_iter().partition(|start| start.answer.is_finished());
-        self.starts = waiting;
-        for Start { saga, input, place, answer } in answered {
-            let answer = answer.now_or_never().expect("it is finished");
-            let told = match answer {
-                Ok(Ok(told)) => Some(told),
-                Ok(Err(SagaStartError::Conflict { .. })) => None,
-                Ok(Err(SagaStartError::Held { .. })) => {
-                    let at = self.nodes.now() + 10 * LOOK_EVERY;
-                    self.plan(at, Act::Start { saga, input, place });
-                    continue;
-                }
-                Ok(Err(SagaStartError::Stopped | SagaStartError::UnknownDefinition(_))) | Err(_) => {
-                    let at = self.nodes.now() + LOOK_EVERY;
-                    self.plan(at, Act::Start { saga, input, place: place + 1 });
-                    continue;
-                }
-                Ok(Err(error)) => {
-                    let reason = format!("a start failed: {error}");
-                    return Err(Violation { invariant: "I10", at: self.nodes.now(), reason });
-                }
-            };
-            let (workflow, key) = schedule::name(saga);
-            let answered =
-                Answered { workflow: workflow.to_owned(), key, input: input.to_string(), saga: told };
-            self.of = told;
-            self.show(&Step::Answered(&answered))?;
         }
         Ok(())
     }

@@ -19,6 +19,20 @@ pub(super) enum Act {
         input: u32,
         place: usize,
     },
+    /// The event of a saga is published, or published again.
+    Event {
+        saga: u32,
+        input: u32,
+    },
+    /// Something comes that is no event, or a poisonous one.
+    BadEvent {
+        draw: u32,
+    },
+    /// The broker answers nobody.
+    BrokerOutage {
+        begins: bool,
+    },
+    BrokerRestart,
     /// A new node takes a free place.
     Join {
         place: usize,
@@ -127,19 +141,33 @@ fn starts(setup: &Setup) -> Vec<Planned> {
         let (at, input) = (span(&mut chance, 0, window), chance.u32(0..1_000));
         let place = chance.usize(0..setup.nodes as usize);
         let rush = setup.rate(Trouble::Rush).map(|_| Trouble::Rush);
+        let mut by_event = setup.rate(Trouble::Events).map(|_| setup.chance("event", u64::from(saga)));
+        // Some starts of a saga are calls, others events; what they start is one saga.
+        let mut act = |input, place| match by_event.as_mut().is_some_and(|chance| chance.f64() < 0.8) {
+            true => Act::Event { saga, input },
+            false => Act::Start { saga, input, place },
+        };
         let at = if rush.is_some() { rushed(at, Duration::from_millis(window)) } else { at };
-        planned.push((at, rush, Act::Start { saga, input, place }));
+        let first = act(input, place);
+        planned.push((at, rush, first));
         for (trouble, other) in [(Trouble::DuplicateStart, 0), (Trouble::ConflictingStart, 1)] {
             let mut chance = setup.chance(trouble.word(), u64::from(saga));
             let Some(rate) = setup.rate(trouble).filter(|rate| chance.f64() < *rate) else { continue };
             for _ in 0..=u32::from(rate > 0.5) {
                 let later = if chance.bool() { Duration::ZERO } else { span(&mut chance, 0, 60_000) };
                 let place = chance.usize(0..setup.nodes as usize);
-                planned.push((at + later, Some(trouble), Act::Start { saga, input: input + other, place }));
+                planned.push((at + later, Some(trouble), act(input + other, place)));
             }
         }
     }
     planned
+}
+
+/// The input that a saga was first started with.
+pub(super) fn input(setup: &Setup, saga: u32) -> u32 {
+    let mut chance = setup.chance("start", u64::from(saga));
+    let _when = span(&mut chance, 0, u64::from(setup.minutes) * 60_000 * 7 / 10);
+    chance.u32(0..1_000)
 }
 
 /// Three times in a run, within a few seconds, instead of evenly.
@@ -162,6 +190,9 @@ fn per_minute(trouble: Trouble) -> Option<f64> {
         Trouble::ParticipantDeath | Trouble::MailFlood => 1.0,
         Trouble::Race => 4.0,
         Trouble::Controls => 2.0,
+        Trouble::BrokerOutage => 0.5,
+        Trouble::BrokerRestart => 0.7,
+        Trouble::BadEvents => 2.0,
         _ => return None,
     })
 }
@@ -171,6 +202,15 @@ fn faults(setup: &Setup, trouble: Trouble) -> Vec<Planned> {
     let length = u64::from(setup.minutes) * 60_000;
     if trouble == Trouble::Deploy {
         return vec![(span(&mut chance, 0, length / 2), Some(trouble), Act::Deploy)];
+    }
+    let (has_events, has_commands) = (setup.rate(Trouble::Events), setup.rate(Trouble::Commands));
+    let is_idle = match trouble {
+        Trouble::BadEvents => has_events.is_none(),
+        Trouble::BrokerOutage | Trouble::BrokerRestart => has_events.or(has_commands).is_none(),
+        _ => false,
+    };
+    if is_idle {
+        return Vec::new();
     }
     let (Some(per_minute), Some(rate)) = (per_minute(trouble), setup.rate(trouble)) else {
         return Vec::new();
@@ -238,6 +278,12 @@ fn strike(setup: &Setup, trouble: Trouble, chance: &mut Rng) -> Vec<(Duration, A
             }
             acts
         }
+        Trouble::BrokerOutage => {
+            let begins = (now, Act::BrokerOutage { begins: true });
+            vec![begins, (a_while, Act::BrokerOutage { begins: false })]
+        }
+        Trouble::BrokerRestart => vec![(now, Act::BrokerRestart)],
+        Trouble::BadEvents => vec![(now, Act::BadEvent { draw: chance.u32(..) })],
         Trouble::Race => vec![(now, Act::Race { draw: chance.u32(..), place })],
         Trouble::Replies => {
             let saga = chance.u32(0..setup.sagas);

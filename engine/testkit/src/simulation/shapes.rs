@@ -1,5 +1,6 @@
 //! Workflows that chance draws: random graphs, with and without a pivot and a branch, every way to settle.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use amends::prelude::*;
@@ -23,6 +24,13 @@ const NAMES: [&str; 12] =
 /// How long after a transmission "absent" means "without effect". Everything late comes earlier than that, less
 /// what queries lag behind.
 pub(super) const SETTLE_WINDOW: Duration = Duration::from_secs(40);
+
+/// The same for commands, which may lie with the broker for a while. One that comes later still is fenced by then, or says
+/// what it did.
+const COMMANDS_SETTLE_WINDOW: Duration = Duration::from_secs(100);
+
+/// Of the steps that can be commands, so many are, where there are any.
+const COMMANDS: f64 = 0.6;
 
 /// A step's whole budget of time; so it bounds how long anything that nobody answers is waited for.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(300);
@@ -61,7 +69,10 @@ impl Counterpart {
 /// One version of one workflow.
 pub(super) struct Shape {
     pub(super) definition: Definition,
+    pub(super) saga: Saga<u32, u32>,
     pub(super) counterparts: Vec<Counterpart>,
+    /// The subjects of commands, and which of them takes those.
+    pub(super) commands: Vec<(Arc<str>, usize)>,
     /// How many of them take their time.
     pub(super) slow: u64,
 }
@@ -74,6 +85,8 @@ struct Drawn {
     fences: bool,
     is_read: bool,
     contract: Contract,
+    /// The subject of its commands; none: it is called.
+    commands: Option<Arc<str>>,
 }
 
 macro_rules! settling {
@@ -103,7 +116,7 @@ macro_rules! declare {
             $builder.read(drawn.name, participant.read(), input)
         } else {
             settling!(drawn.settle, S => settling!(drawn.undo, U => {
-                let step = participant.step::<S, U>().contract(drawn.contract.clone());
+                let step = participant.step::<S, U>().contract(drawn.contract.clone()).through(drawn.commands.clone());
                 if drawn.fences {
                     $builder.step(drawn.name, step.fencing(), input)
                 } else {
@@ -125,11 +138,14 @@ pub(super) fn draw(
     Drawing {
         chance: setup.chance("shape", which),
         leans: setup.chance("leans", which),
+        sends: setup.rate(Trouble::Commands).map(|_| setup.chance("commands", which)),
+        of: format!("{}.{version}", WORKFLOWS[workflow]),
         slow: setup.rate(Trouble::Slow),
         bearing,
         ledger,
         barrier,
         counterparts: Vec::new(),
+        commands: Vec::new(),
         names: NAMES.iter(),
         slowed: 0,
     }
@@ -140,11 +156,16 @@ struct Drawing<'a> {
     chance: Rng,
     /// Which steps lean on which dependency, apart from everything else.
     leans: Rng,
+    /// Which steps are commands, apart from everything else.
+    sends: Option<Rng>,
+    /// The workflow and its version, as part of a subject.
+    of: String,
     bearing: &'a Bearing,
     slow: Option<f64>,
     ledger: &'a Ledger,
     barrier: bool,
     counterparts: Vec<Counterpart>,
+    commands: Vec<(Arc<str>, usize)>,
     names: std::slice::Iter<'static, &'static str>,
     slowed: u64,
 }
@@ -184,6 +205,7 @@ impl Drawing<'_> {
             let (drawn, participant) = self.step();
             let (mut last, mut s) = settling!(drawn.settle, S => {
                 let step = participant.step::<S, ByOperator>().contract(drawn.contract.clone());
+                let step = step.through(drawn.commands.clone());
                 s.pivot(drawn.name, step, inputs)
             });
             for _ in 0..self.chance.usize(0..=2) {
@@ -193,8 +215,10 @@ impl Drawing<'_> {
                 let willing = self.participant(&drawn);
                 last = settling!(drawn.settle, S => {
                     let step = willing.step::<S, ByOperator>().contract(drawn.contract.clone());
+                    let step = step.through(drawn.commands.clone());
                     s.retriable(drawn.name, step, inputs)
                 });
+                self.commands.extend(drawn.commands.map(|subject| (subject, self.counterparts.len())));
                 self.counterparts.push(Counterpart::Willing(willing));
             }
             s.finish(last)
@@ -205,7 +229,8 @@ impl Drawing<'_> {
         let saga = saga.unwrap_or_else(|errors| panic!("a drawn workflow is sound: {errors}"));
         let policies = self.policies();
         let definition = saga.resolve(&policies).unwrap_or_else(|errors| panic!("{errors}"));
-        Shape { definition, counterparts: self.counterparts, slow: self.slowed }
+        let Self { counterparts, commands, slowed: slow, .. } = self;
+        Shape { definition, saga, counterparts, commands, slow }
     }
 
     /// A random part of what is there, at least one of it.
@@ -217,6 +242,7 @@ impl Drawing<'_> {
     fn step(&mut self) -> (Drawn, Participant<Vec<u32>, u32, String>) {
         let drawn = self.drawn();
         let participant = self.participant(&drawn);
+        self.commands.extend(drawn.commands.clone().map(|subject| (subject, self.counterparts.len())));
         self.counterparts.push(Counterpart::Refusing(participant.clone()));
         (drawn, participant)
     }
@@ -236,7 +262,14 @@ impl Drawing<'_> {
             keeps_answers: true,
             dependency: self.bearing.choose(&mut self.leans),
         };
-        Drawn { name, settle, undo, fences: chance.f64() < 0.4, is_read: chance.f64() < 0.15, contract }
+        let (fences, is_read) = (chance.f64() < 0.4, chance.f64() < 0.15);
+        let mut drawn = Drawn { name, settle, undo, fences, is_read, contract, commands: None };
+        let is_sent = |chance: &mut Rng| chance.f64() < COMMANDS;
+        if self.sends.as_mut().is_some_and(is_sent) && !is_read {
+            drawn.commands = Some(format!("command.{}.{name}", self.of).into());
+            drawn.contract.settle_window = drawn.contract.settle_window.map(|_| COMMANDS_SETTLE_WINDOW);
+        }
+        drawn
     }
 
     fn participant<R: Payload + Clone>(&mut self, drawn: &Drawn) -> Participant<Vec<u32>, u32, R> {

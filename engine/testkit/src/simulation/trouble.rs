@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 macro_rules! troubles {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)*) => {
-        /// A kind of fault. Each seed has a random part of them, with random rates (swarm testing): what all
+        /// A kind of fault, or of what makes faults possible. Each seed has a random part of them, with random rates (swarm testing): what all
         /// kinds together would drown, a few of them alone show.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -108,6 +108,38 @@ troubles! {
     Controls = "controls",
     /// Somebody's open transaction holds what one commit of a batch needs.
     Held = "held",
+    /// Sagas are started by events, which come through a broker.
+    Events = "events",
+    /// Steps are commands, which leave through the outbox and are answered through the broker.
+    Commands = "commands",
+    /// A publish does not arrive, and nobody answers.
+    LostPublish = "lost-publish",
+    /// A publish arrives, and its acknowledgement is lost.
+    UnheardPublish = "unheard-publish",
+    /// A publish that nobody acknowledged comes through later, within the duplicate window or after it.
+    LatePublish = "late-publish",
+    /// An acknowledgement of a message is lost: it comes again.
+    LostAck = "lost-ack",
+    /// An acknowledgement of a message comes late, perhaps after it came again.
+    LateAck = "late-ack",
+    /// A message is delivered to two at once.
+    Doubled = "doubled",
+    /// Messages overtake each other.
+    Reordered = "reordered",
+    /// Messages come late.
+    Lag = "lag",
+    /// The broker answers nobody for a while.
+    BrokerOutage = "broker-outage",
+    /// The broker starts again.
+    BrokerRestart = "broker-restart",
+    /// Streams have room for few messages, and refuse more.
+    StreamFull = "stream-full",
+    /// A participant also says the contrary of what it did.
+    Contradiction = "contradiction",
+    /// Something comes that is no event, or on which our own code fails.
+    BadEvents = "bad-events",
+    /// Sagas that ended are purged, and perhaps forgotten; starts and replies come again after that.
+    Purge = "purge",
 }
 
 impl fmt::Display for Trouble {

@@ -17,6 +17,8 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Bearing, Failure, Setup, Simulation, Trouble};
 use async_trait::async_trait;
 
+use super::LATER;
+
 /// What is broken about a store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Broken {
@@ -337,7 +339,9 @@ impl ControlStore for BrokenStore {
 /// Plays seeds until one fails, which must not take many.
 #[track_caller]
 fn first_failure<T>(run: impl Fn(Setup) -> Result<T, Box<Failure>>) -> Box<Failure> {
-    let failure = (1..=40).find_map(|seed| run(Setup { minutes: 5, ..Setup::seeded(seed) }).err());
+    // Older than messages and purging, and without.
+    let setup = |seed| Setup { minutes: 5, without: LATER.into(), ..Setup::seeded(seed) };
+    let failure = (1..=40).find_map(|seed| run(setup(seed)).err());
     failure.expect("what is broken is caught within forty seeds")
 }
 

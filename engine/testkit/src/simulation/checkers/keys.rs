@@ -6,7 +6,8 @@ use amends_core::{JournalEvent, SagaId};
 
 use super::{Answered, Checker, Step};
 
-/// However often and wherever a start comes, it is one saga; another input is told so.
+/// However often and wherever a start comes, before and after its saga was purged, it is one saga; another input is told so.
+/// What is older than all that is remembered is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     sagas: BTreeMap<(String, String), (SagaId, String)>,
@@ -41,6 +42,11 @@ impl Checker for Keys {
     fn observe(&mut self, step: &Step<'_>) -> Result<(), String> {
         let transitioned = match step {
             Step::Answered(answered) => return self.answered(answered),
+            Step::TooOld { key, occurred_at, horizon } if occurred_at >= horizon => {
+                return Err(format!(
+                    "a start of {key} is of {occurred_at}, and refused as older than {horizon}"
+                ));
+            }
             Step::Transitioned(transitioned) => transitioned,
             _ => return Ok(()),
         };

@@ -10,6 +10,7 @@ use super::{Checker, End, Moment, Step};
 use crate::laws::checks::balanced;
 use crate::ledger::Ledger;
 use crate::simulation::history::Transitioned;
+use crate::simulation::messages::Noted;
 
 /// At most one effect per request id; and in the end what is recorded is what happened, except where a query
 /// lied, a person said so, or a saga itself went over to a node whose clock is too far ahead.
@@ -87,6 +88,10 @@ impl Checker for Ledgers {
         let transitioned = match step {
             Step::Settled(moment, end) => return self.settled(moment, end),
             Step::Transitioned(transitioned) => transitioned,
+            Step::Message(Noted::Lied { key }) => {
+                self.lied_about.insert(key.clone());
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if let Some(clocks) = &mut self.clocks {

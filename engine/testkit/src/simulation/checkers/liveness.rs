@@ -2,7 +2,8 @@
 
 use super::{Checker, Step};
 
-/// Nothing is unsettled, no start unanswered and no mail unread, a bounded time after the last fault.
+/// Nothing is unsettled, no start unanswered, no mail unread, and no message in the outbox, a bounded time after the last
+/// fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Liveness;
 

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use amends::SagaView;
-use amends::ports::{Loaded, SagaFilter, SagaRow};
+use amends::ports::{INTAKE_PAGE_MAX, IntakeFilter, IntakeRow, Loaded, SagaFilter, SagaRow};
 use amends_core::SagaId;
 
 use super::super::checkers::End;
+use super::super::messages::{FaultyBroker, Source};
 use super::super::mishaps;
 use super::super::schedule::Act;
 use super::super::summary::{Failure, Run, Summary, Violation};
@@ -43,7 +44,42 @@ impl Playing {
 
     fn stored(&self) -> Vec<Loaded> {
         let sagas: Vec<SagaId> = self.rows().iter().map(|row| row.id).collect();
-        at_once(self.nodes.store().inner().load(&sagas))
+        let mut stored = at_once(self.nodes.store().inner().load(&sagas));
+        for Loaded { row, journal } in stored.iter_mut().filter(|loaded| loaded.row.phase == "purged") {
+            *journal = self.history.rows(row.id);
+        }
+        stored
+    }
+
+    /// What the broker, and the outbox, still have.
+    fn unfinished(&self) -> Vec<String> {
+        let Some(broker) = self.nodes.broker() else { return Vec::new() };
+        let mut unfinished = broker.unfinished();
+        let outbox = at_once(self.nodes.store().inner().outbox(1));
+        let waits = outbox.counts.iter().map(|count| format!("{} of the outbox", count.waiting));
+        unfinished.extend(waits);
+        unfinished
+    }
+
+    fn intake(&self) -> Vec<IntakeRow> {
+        let (store, mut all) = (self.nodes.store().inner(), Vec::<IntakeRow>::new());
+        loop {
+            let (after, limit) = (all.last().map(|row| row.id), INTAKE_PAGE_MAX);
+            let filter = IntakeFilter { after, limit, closed_too: true, ..IntakeFilter::default() };
+            let page = at_once(store.list_intake(&filter));
+            if page.is_empty() {
+                return all;
+            }
+            all.extend(page);
+        }
+    }
+
+    /// Starts that nobody has answered, or whose event is not published.
+    fn unanswered(&self) -> usize {
+        let is_start = |act: &&Act| matches!(act, Act::Start { .. } | Act::Event { .. });
+        let unpublished = self.source.as_ref().map_or(0, Source::unpublished);
+        let unpublished = usize::try_from(unpublished).unwrap_or(usize::MAX);
+        self.starts.len() + self.due.values().filter(is_start).count() + unpublished
     }
 
     /// Sagas that something still moves, or nobody.
@@ -61,24 +97,30 @@ impl Playing {
     }
 
     pub(super) fn has_settled(&self) -> bool {
-        let starts = self.starts.is_empty() && !self.due.values().any(|act| matches!(act, Act::Start { .. }));
         let orders = at_once(self.nodes.store().inner().controls());
         let free = orders.iter().all(|order| order.key.starts_with("drain/"));
-        starts && free && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
+        let is_answered = self.unanswered() == 0 && self.unfinished().is_empty();
+        is_answered && free && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
     }
 
     pub(super) fn end(&mut self) -> Result<(), Violation> {
         let ledger = self.nodes.cluster().ledger();
         ledger.catch_up_with_everything();
         let unsettled = self.unsettled();
-        let unanswered =
-            self.starts.len() + self.due.values().filter(|act| matches!(act, Act::Start { .. })).count();
+        let unanswered = self.unanswered();
         let items = at_once(self.nodes.store().inner().desk(u32::MAX));
         self.of = unsettled.first().copied();
         let rows = self.rows();
         let unread = self.unread(&rows);
-        let end = End { stored: self.stored(), items, unsettled, unanswered, unread };
+        let (stored, unfinished, intake) = (self.stored(), self.unfinished(), self.intake());
+        let end = End { stored, items, unsettled, unanswered, unread, unfinished, intake };
         self.moment(&rows, &BTreeSet::new(), Some(&end))
+    }
+
+    /// How many sagas were purged, and perhaps forgotten.
+    fn purged(&self) -> u64 {
+        let whole = self.rows().iter().filter(|row| row.phase != "purged").count();
+        (self.history.sagas().len() - whole) as u64
     }
 
     pub(super) fn told(mut self) -> Run {
@@ -87,7 +129,11 @@ impl Playing {
         for (trouble, count) in self.nodes.store().struck() {
             *struck.entry(trouble).or_default() += count;
         }
+        for (trouble, count) in self.nodes.broker().map(FaultyBroker::struck).unwrap_or_default() {
+            *struck.entry(trouble).or_default() += count;
+        }
         for (trouble, times) in [
+            (Trouble::Purge, self.purged()),
             (Trouble::ClockSkew, self.nodes.skewed()),
             (Trouble::Scarce, self.waited.load(Ordering::Relaxed)),
         ] {
@@ -119,6 +165,7 @@ impl Playing {
     pub(super) fn failed(self, violation: Violation) -> Failure {
         let loaded = self.of.map(|saga| at_once(self.nodes.store().inner().load(&[saga])));
         let loaded = loaded.and_then(|mut loaded| loaded.pop());
+        let loaded = loaded.map(|loaded| Loaded { journal: self.history.rows(loaded.row.id), ..loaded });
         let timeline = loaded.and_then(|loaded| {
             let told = self.history.told(loaded.row.id)?;
             Some(SagaView::new(told.plan.clone(), &loaded, self.nodes.now()).ok()?.timeline())
