@@ -7,11 +7,15 @@
 //!
 //! The time is [`Clock::elapsed`], which counts the time during which the machine was suspended. What cannot
 //! be excluded is a freeze between the check and the wire; there the participant's barrier is the only guard.
+//!
+//! Whoever waits for the next heartbeat goes on in the order in which they began to wait. A watch channel wakes them in
+//! an order that chance chooses, and a seed must replay a whole run.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::ports::{Clock, Fault};
 
@@ -20,7 +24,8 @@ pub(crate) struct Lease {
     clock: Arc<dyn Clock>,
     /// How long a heartbeat lasts: half a lease.
     half: Duration,
-    term: watch::Sender<Term>,
+    term: Mutex<Term>,
+    changed: Notify,
 }
 
 /// Until when the right lasts.
@@ -37,18 +42,38 @@ enum Term {
 impl Lease {
     /// Of a process that owns its store.
     pub(crate) fn unlimited(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, half: Duration::ZERO, term: watch::Sender::new(Term::Unlimited) }
+        Self::beginning(clock, Duration::ZERO, Term::Unlimited)
     }
 
     /// Of a node that joined, or beat, by a call that began when `elapsed` showed `joined`.
     pub(crate) fn of(clock: Arc<dyn Clock>, lease: Duration, joined: Duration) -> Self {
         let half = lease / 2;
-        Self { clock, half, term: watch::Sender::new(Term::Until(joined + half)) }
+        Self::beginning(clock, half, Term::Until(joined + half))
+    }
+
+    fn beginning(clock: Arc<dyn Clock>, half: Duration, term: Term) -> Self {
+        Self { clock, half, term: Mutex::new(term), changed: Notify::new() }
+    }
+
+    fn term(&self) -> Term {
+        *self.term.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what the term is from now on, unless it is over or has no end.
+    fn change(&self, term: Term) {
+        {
+            let mut standing = self.term.lock().unwrap_or_else(PoisonError::into_inner);
+            match (*standing, term) {
+                (Term::Unlimited | Term::Over, Term::Until(_)) => return,
+                _ => *standing = term,
+            }
+        }
+        self.changed.notify_waiters();
     }
 
     /// May this node act, now?
     pub(crate) fn holds(&self) -> bool {
-        self.is_on(*self.term.borrow())
+        self.is_on(self.term())
     }
 
     fn is_on(&self, term: Term) -> bool {
@@ -64,32 +89,28 @@ impl Lease {
     /// # Errors
     /// [`Fault::Fenced`] once it was dismissed.
     pub(crate) async fn held(&self) -> Result<(), Fault> {
-        let mut changes = self.term.subscribe();
         loop {
-            let term = *changes.borrow_and_update();
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let term = self.term();
             if self.is_on(term) {
                 return Ok(());
             }
-            if matches!(term, Term::Over) || changes.changed().await.is_err() {
+            if matches!(term, Term::Over) {
                 return Err(Fault::Fenced);
             }
+            changed.await;
         }
     }
 
     /// A heartbeat succeeded, which was sent when `elapsed` showed `sent_at`.
     pub(super) fn renew(&self, sent_at: Duration) {
-        self.term.send_if_modified(|term| match term {
-            Term::Until(end) => {
-                *end = sent_at + self.half;
-                true
-            }
-            Term::Unlimited | Term::Over => false,
-        });
+        self.change(Term::Until(sent_at + self.half));
     }
 
     /// This incarnation was dismissed: nothing is allowed any more.
     pub(super) fn end(&self) {
-        self.term.send_replace(Term::Over);
+        self.change(Term::Over);
     }
 }
 
