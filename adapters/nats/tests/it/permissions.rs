@@ -284,7 +284,13 @@ async fn a_service_works_with_the_least_permissions_and_the_missing_one_is_told(
     let whole = login(&server, "whole").await;
     let service = EngineService::start(&whole, &engine, ServiceSettings::default()).await.unwrap();
     let start = r#"{"workflow":"order","key":"o-1","input":{"order":"o-1","amount":1}}"#;
-    let answer = admin.client().request("amends.start", start.into()).await.unwrap();
+    // The server may hear this question before it has heard of the service, which is on another connection.
+    let answer = loop {
+        match admin.client().request("amends.start", start.into()).await {
+            Err(error) if error.kind() == async_nats::RequestErrorKind::NoResponders => {}
+            answered => break answered.unwrap(),
+        }
+    };
     assert!(std::str::from_utf8(&answer.payload).unwrap().contains("\"saga\""), "{answer:?}");
     assert!(admin.client().request("$SRV.PING.amends", "".into()).await.is_ok());
     assert_eq!(whole.refusals(), Vec::<String>::new());
