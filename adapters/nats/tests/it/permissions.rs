@@ -11,7 +11,7 @@ use amends_nats::{
 use amends_nats_testkit::Server;
 
 use crate::command_permissions::until_refused;
-use crate::world::{Ledger, STREAM, engine, event, order_saga, publish, quick, settings, until_ended};
+use crate::world::{Ledger, STREAM, ask, engine, event, order_saga, publish, quick, settings, until_ended};
 
 /// What a login may publish and subscribe to.
 pub(crate) struct Permissions {
@@ -245,16 +245,16 @@ async fn whoever_asks_the_service_may_publish_its_subjects_and_hear_the_answer()
     let saga = order_saga(&Ledger::new());
     let engine = engine(Arc::new(MemoryStore::new()), &saga).await;
     let _service = EngineService::start(&admin, &engine, ServiceSettings::default()).await.unwrap();
-    let ask = async |name: &str| {
+    let asked_by = async |name: &str| {
         let connection = login(&server, name).await;
         let start = r#"{"workflow":"order","key":"o-1","input":{"order":"o-1","amount":1}}"#;
-        (connection.client().request("amends.start", start.into()).await, connection)
+        (ask(connection.client(), "amends.start", start).await, connection)
     };
-    let (answer, connection) = ask("whole").await;
+    let (answer, connection) = asked_by("whole").await;
     assert!(std::str::from_utf8(&answer.unwrap().payload).unwrap().contains("\"saga\""));
     assert_eq!(connection.refusals(), Vec::<String>::new());
     for (number, part) in lost.iter().enumerate() {
-        let (answer, connection) = ask(&format!("less-{number}")).await;
+        let (answer, connection) = asked_by(&format!("less-{number}")).await;
         assert!(answer.is_err(), "without {part}");
         until_refused(&connection, part).await;
     }
@@ -284,13 +284,7 @@ async fn a_service_works_with_the_least_permissions_and_the_missing_one_is_told(
     let whole = login(&server, "whole").await;
     let service = EngineService::start(&whole, &engine, ServiceSettings::default()).await.unwrap();
     let start = r#"{"workflow":"order","key":"o-1","input":{"order":"o-1","amount":1}}"#;
-    // The server may hear this question before it has heard of the service, which is on another connection.
-    let answer = loop {
-        match admin.client().request("amends.start", start.into()).await {
-            Err(error) if error.kind() == async_nats::RequestErrorKind::NoResponders => {}
-            answered => break answered.unwrap(),
-        }
-    };
+    let answer = ask(admin.client(), "amends.start", start).await.unwrap();
     assert!(std::str::from_utf8(&answer.payload).unwrap().contains("\"saga\""), "{answer:?}");
     assert!(admin.client().request("$SRV.PING.amends", "".into()).await.is_ok());
     assert_eq!(whole.refusals(), Vec::<String>::new());

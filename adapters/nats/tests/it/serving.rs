@@ -8,7 +8,7 @@ use async_nats::{Request, RequestErrorKind};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::world::World;
+use crate::world::{self, World};
 
 /// The answer, or the code and words of the error.
 async fn ask(
@@ -16,7 +16,7 @@ async fn ask(
     verb: &str,
     request: impl ToString,
 ) -> Result<Value, (String, String)> {
-    let answer = client.request(format!("amends.{verb}"), request.to_string().into()).await.unwrap();
+    let answer = world::ask(client, &format!("amends.{verb}"), &request.to_string()).await.unwrap();
     let headers = answer.headers.unwrap_or_default();
     let header = |name: &str| headers.get(name).map(|value| value.as_str().to_owned());
     match (header("Nats-Service-Error-Code"), header("Nats-Service-Error")) {
@@ -104,7 +104,7 @@ async fn stock_tools_discover_the_service_and_its_endpoints() {
     let service = EngineService::start(&world.connection, &world.engine, ServiceSettings::default());
     let service = service.await.unwrap();
     let client = async_nats::connect(world.server.url()).await.unwrap();
-    let answer = client.request("$SRV.INFO.amends", "".into()).await.unwrap();
+    let answer = world::ask(&client, "$SRV.INFO.amends", "").await.unwrap();
     let info: Value = serde_json::from_slice(&answer.payload).unwrap();
     assert_eq!((&info["name"], &info["type"]), (&json!("amends"), &json!("io.nats.micro.v1.info_response")));
     let endpoints: BTreeSet<&str> = info["endpoints"]

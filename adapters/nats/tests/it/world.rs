@@ -160,6 +160,20 @@ pub(crate) async fn engine<S: Store>(store: Arc<S>, saga: &Saga<Order, u64>) -> 
     Engine::builder(store).register(saga.clone()).limits(limits).start().await.unwrap()
 }
 
+/// Asks a service of another connection: the server may hear the question before it has heard of the service.
+pub(crate) async fn ask(
+    client: &async_nats::Client,
+    subject: &str,
+    question: &str,
+) -> Result<async_nats::Message, async_nats::RequestError> {
+    loop {
+        match client.request(subject.to_owned(), question.to_owned().into()).await {
+            Err(error) if error.kind() == async_nats::RequestErrorKind::NoResponders => {}
+            answered => return answered,
+        }
+    }
+}
+
 pub(crate) async fn publish(connection: &Connection, headers: &[(&str, &str)], payload: Vec<u8>) -> u64 {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
