@@ -30,6 +30,8 @@ struct Book {
     entries: BTreeMap<RequestId, Entry>,
     /// What is on its way and arrives later, by time of arrival.
     late: Vec<(Timestamp, Arrival)>,
+    /// When what arrives just now was due. Somebody may look only later.
+    arriving: Option<Timestamp>,
 }
 
 /// What happens when something that was late arrives.
@@ -89,7 +91,7 @@ impl Ledger {
         let effected = {
             let mut book = self.lock();
             book.written += 1;
-            Effected { order: book.written, at: self.clock.now() }
+            Effected { order: book.written, at: self.at(&book) }
         };
         self.note(participant, cx, |entry| entry.effects.push(effected));
     }
@@ -116,13 +118,25 @@ impl Ledger {
                 let mut book = self.lock();
                 let due = book.late.iter().enumerate().filter(|(_, (at, _))| *at <= until);
                 let first = due.min_by_key(|(_, (at, _))| *at).map(|(index, _)| index);
-                first.map(|index| book.late.remove(index).1)
+                first.map(|index| {
+                    let (at, arrive) = book.late.remove(index);
+                    book.arriving = Some(at.min(self.clock.now()));
+                    arrive
+                })
             };
-            match arrival {
-                Some(arrive) => arrive(),
-                None => return,
-            }
+            let Some(arrive) = arrival else { return };
+            arrive();
+            self.lock().arriving = None;
         }
+    }
+
+    /// What time it is for a participant: for what arrives late, the moment in which it was due.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.at(&self.lock())
+    }
+
+    fn at(&self, book: &Book) -> Timestamp {
+        book.arriving.unwrap_or_else(|| self.clock.now())
     }
 
     /// How often this request id has taken effect.

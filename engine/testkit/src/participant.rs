@@ -309,8 +309,8 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
         }
         inner.ledger.queried(&inner.name, cx);
         match inner.queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
-            QueryPlan::Truth => Ok(inner.find(cx, inner.ledger.clock().now(), cx.fence_through())),
-            QueryPlan::Lag(lag) => Ok(inner.find(cx, inner.ledger.clock().now() - lag, None)),
+            QueryPlan::Truth => Ok(inner.find(cx, inner.ledger.now(), cx.fence_through())),
+            QueryPlan::Lag(lag) => Ok(inner.find(cx, inner.ledger.now() - lag, None)),
             QueryPlan::SayAbsent => Ok(Finding::Absent),
             QueryPlan::SayInProgress => Ok(Finding::InProgress),
             QueryPlan::SayApplied(output) => Ok(Finding::Applied(output)),
@@ -330,7 +330,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Participant<I, O, R> {
             return Err(nobody_there());
         }
         inner.ledger.queried(&inner.name, cx);
-        let now = inner.ledger.clock().now();
+        let now = inner.ledger.now();
         match inner.undo_queries.take(cx.business_key()).unwrap_or(QueryPlan::Truth) {
             QueryPlan::Truth => Ok(inner.find_undo(cx, now)),
             QueryPlan::Lag(lag) => Ok(inner.find_undo(cx, now - lag)),
@@ -406,7 +406,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
         fate: Fate<R>,
     ) -> Result<O, StepError<R>> {
         self.ledger.called(&self.name, cx);
-        let now = self.ledger.clock().now();
+        let now = self.ledger.now();
         let mut rows = self.rows();
         let row = rows.entry(cx.request_id()).or_default();
         if self.barrier {
@@ -441,7 +441,7 @@ impl<I: Payload, O: Payload + Clone, R: Payload + Clone> Inner<I, O, R> {
     /// The compensation's rules of a barrier; without one, whatever was ever done is undone again.
     fn arrive_undo(&self, cx: &StepContext) -> Undo {
         self.ledger.called(&self.name, cx);
-        let now = self.ledger.clock().now();
+        let now = self.ledger.now();
         let mut rows = self.rows();
         let row = rows.entry(cx.forward_request_id()).or_default();
         if self.barrier

@@ -81,6 +81,16 @@ fn a_query_that_lags_says_what_was_so() {
 }
 
 #[test]
+fn what_came_late_is_found_by_a_query_that_lags_less_however_long_nobody_looked() {
+    let mut two = two(true);
+    two.first.on_call().next(CallPlan::ApplyLate(Duration::from_secs(5)));
+    two.first.on_query().always(QueryPlan::Lag(Duration::from_secs(10)));
+    let saga = two.run();
+    saga.assert_completed();
+    assert_eq!((saga.attempts("first"), two.effects(&saga)), (1, (1, 0)), "{}", saga.view().timeline());
+}
+
+#[test]
 fn a_lost_reply_of_a_compensation_is_asked_for() {
     let mut two = two(true);
     two.pivot.refuse_next("no".to_owned());
