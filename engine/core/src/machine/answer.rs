@@ -99,10 +99,7 @@ fn settle(s: &mut Scribe<'_>, action: ActionId, attempt: u32, answered: Attempte
             let next = without_effect(s, &action, Because::Persistent, others);
             failed(s, action, attempt, failure, next);
         }
-        Attempted::Fenced { through } => {
-            let next = without_effect(s, &action, Because::Fenced, others);
-            s.record(JournalEvent::FencedOut { action, attempt, through, next });
-        }
+        Attempted::Fenced { through } => fenced(s, action, attempt, through, others),
         Attempted::Stale { found } if !others => {
             let expected = s.action(&action).expected.clone();
             s.record(JournalEvent::WentStale { action, attempt, expected, found });
@@ -124,6 +121,23 @@ fn settle(s: &mut Scribe<'_>, action: ActionId, attempt: u32, answered: Attempte
 /// This transmission had no effect, and it will not be tried again without a person.
 fn without_effect(s: &Scribe<'_>, id: &ActionId, because: Because, others: bool) -> Next {
     if others { settle::plan(s, id, Counted::Answer(None)) } else { retry::persistent(s, id, because) }
+}
+
+/// This transmission was closed out. Where a query of the engine's own asked for that, and as far as it did, this is
+/// what that query found and nobody heard; else somebody else closed it out, and a person looks at it.
+fn fenced(s: &mut Scribe<'_>, action: ActionId, attempt: u32, through: u32, others: bool) {
+    let asked_for = s.action(&action).asked_to_fence >= attempt.max(through);
+    let next = if asked_for && !others {
+        retry::after_failure(s, &action, None)
+    } else {
+        without_effect(s, &action, Because::Fenced, others)
+    };
+    let step = action.step.clone();
+    let turns = matches!(next, Next::TurnBack { .. });
+    s.record(JournalEvent::FencedOut { action, attempt, through, next });
+    if turns {
+        turn::turn(s, TurnReason::Exhausted { step });
+    }
 }
 
 fn accepted(s: &mut Scribe<'_>, action: ActionId, attempt: u32, wait: Option<std::time::Duration>) {

@@ -39,6 +39,8 @@ pub struct Action {
     pub settling: Option<Settling>,
     /// Queries counted so far; never reset.
     pub queries: u32,
+    /// The highest attempt that a query asked to fence; 0: none did. Never reset, for attempts are not either.
+    pub asked_to_fence: u32,
     /// Why a person is needed, in QUARANTINED.
     pub quarantine: Option<(Because, Timestamp)>,
     /// The last failure of an attempt or query.

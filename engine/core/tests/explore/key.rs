@@ -2,7 +2,8 @@
 //!
 //! What is left out is told to people only: last failures, refusals, evidence, reasons, since-whens, who owns the
 //! saga, what persons were answered, and values beyond their kind (a result, nothing to undo, an omitted one).
-//! Attempts are known by how many are running, unknown, answered; the numbers of queries do not matter.
+//! Attempts are known by how many are running, unknown, answered, and of how many of these a query asked to close them
+//! out; the numbers of queries do not matter.
 //! Of a time counts only where it stands from now, and only if something will be compared with it: what has
 //! passed has passed, and of one step gaps beyond [`FAR`] are alike, for no path of short waits crosses one, and no
 //! other action sets a time against it.
@@ -33,15 +34,20 @@ pub(crate) fn of(plan: &SagaPlan, alike: &[usize], state: &SagaState, now: Times
         form.flag(step.waived);
         let in_doubt = step.undo.as_ref().is_some_and(|undo| undo.in_doubt && !undo.is_settled());
         form.action(planned, &planned.retry, &step.forward, news || in_doubt);
+        if state.turned.is_none() {
+            form.asked_to_fence(&step.forward, news || in_doubt); // Else it is not tried again, whoever closed it out.
+        }
         form.flag(step.undo.is_some());
         if let Some(undo) = &step.undo {
             form.action(planned, &planned.compensation, undo, news);
+            form.asked_to_fence(undo, news);
         }
         form.count(step.manual.len());
         for manual in &step.manual {
             form.flag(manual.request.approved_by.is_some());
             form.flag(manual.denied.is_some());
             form.action(planned, &planned.compensation, &manual.action, news);
+            form.asked_to_fence(&manual.action, news);
         }
         ends.push(form.bytes.len());
     }
@@ -177,6 +183,16 @@ impl Form {
         if let Some(retention) = planned.contract.key_retention {
             self.time(a.first_sent_at.map(|sent| sent + retention));
         }
+    }
+
+    /// Of how many attempts that are unknown, and of how many others, a query asked to close them out.
+    fn asked_to_fence(&mut self, a: &Action, contradicted: bool) {
+        if a.is_settled() && !contradicted {
+            return;
+        }
+        let unknown = a.unknown.iter().filter(|attempt| **attempt <= a.asked_to_fence).count();
+        self.count(unknown);
+        self.count(usize::try_from(a.asked_to_fence).expect("it is small") - unknown);
     }
 
     fn dispute(&mut self, planned: &StepPlan, a: &Action) {

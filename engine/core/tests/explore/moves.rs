@@ -116,12 +116,12 @@ impl Moves {
             self.add(Cost::Free, true, Command::Answer { action, attempt: Some(attempt), answer });
             self.every_answer(Cost::Fault, id, attempt);
         }
-        // Unknown ones differ in their numbers only.
-        if let Some(attempt) = a.unknown.first() {
-            self.every_answer(Cost::Fault, id, *attempt);
+        // Unknown ones differ in their numbers only, and in whether a query asked to fence them.
+        for attempt in of_each_kind(a, a.unknown.iter().copied()) {
+            self.every_answer(Cost::Fault, id, attempt);
         }
         let answered = |attempt: &u32| !open(attempt) && a.settled_by != Some(*attempt);
-        let without_effect = (1..=a.attempts).find(answered);
+        let without_effect = of_each_kind(a, (1..=a.attempts).filter(answered));
         for attempt in a.settled_by.into_iter().chain(without_effect) {
             self.every_answer(Cost::Contradiction, id, attempt);
         }
@@ -303,6 +303,13 @@ pub(crate) fn failure(kind: FailureKind, code: &str, hint: Option<Duration>) -> 
         classifier: String::new(),
         hint,
     }
+}
+
+/// The first of these attempts that a query asked to fence, and the first of the others.
+fn of_each_kind(a: &Action, attempts: impl Iterator<Item = u32> + Clone) -> impl Iterator<Item = u32> {
+    let asked = |attempt: &u32| *attempt <= a.asked_to_fence;
+    let others = attempts.clone().find(|attempt| !asked(attempt));
+    attempts.clone().find(asked).into_iter().chain(others)
 }
 
 fn word(word: &'static LazyLock<Json>) -> Recorded {

@@ -126,13 +126,13 @@ fn one_step() {
     kept(
         &text,
         &expect![[r#"
-            a, window           17175 states (2572 + 14603), 527166 transitions, 70086 refused
+            a, window           23958 states (3347 + 20611), 733452 transitions, 90936 refused
             a, by query         74434 states (852 + 9754 + 63828), 2705640 transitions, 294542 refused
             a, retention        29168 states (620 + 5967 + 22581), 902079 transitions, 194512 refused
             a, by repeating     19205 states (460 + 5066 + 13679), 722596 transitions, 172524 refused
             a, fence            33659 states (484 + 6000 + 27175), 1112467 transitions, 187138 refused
             a, deadline         20759 states (614 + 4739 + 15406), 770534 transitions, 155445 refused
-            pivot, window       7174 states (303 + 1783 + 5088), 220998 transitions, 25417 refused
+            pivot, window       14444 states (468 + 3179 + 10797), 452861 transitions, 43836 refused
             pivot, repeats      2395 states (166 + 696 + 1533), 73365 transitions, 11776 refused
             when: a             7695 states (181 + 1899 + 5615), 259578 transitions, 65040 refused
         "#]],
@@ -149,9 +149,9 @@ fn two_steps() {
         &expect![[r#"
             a b                 26565 states (6 + 91 + 914 + 6395 + 19159), 730163 transitions, 428057 refused
             a b(a)              24249 states (5 + 83 + 833 + 5679 + 17649), 567383 transitions, 387523 refused
-            a! b                4024 states (5 + 59 + 331 + 1217 + 2412), 89337 transitions, 46988 refused
+            a! b                4250 states (5 + 59 + 336 + 1274 + 2576), 92578 transitions, 48880 refused
             a b!                6702 states (5 + 64 + 438 + 2032 + 4163), 174732 transitions, 117518 refused
-            read, b(a)          12675 states (5 + 66 + 526 + 3278 + 8800), 312715 transitions, 186763 refused
+            read, b(a)          12847 states (5 + 66 + 527 + 3305 + 8944), 315242 transitions, 188114 refused
             fences              23609 states (5 + 84 + 837 + 5619 + 17064), 546143 transitions, 382232 refused
             when: a, b          24844 states (9 + 119 + 1012 + 6168 + 17536), 580986 transitions, 429173 refused
             either: a, b        7333 states (7 + 72 + 434 + 1909 + 4911), 142218 transitions, 151799 refused
@@ -169,9 +169,9 @@ fn two_steps_and_their_deadlines() {
         &expect![[r#"
             a b                 12931 states (12 + 199 + 2262 + 10458), 221281 transitions, 146868 refused
             a b(a)              9109 states (9 + 150 + 1593 + 7357), 138565 transitions, 104880 refused
-            a! b                2568 states (9 + 107 + 624 + 1828), 39495 transitions, 22290 refused
+            a! b                2644 states (9 + 107 + 634 + 1894), 40034 transitions, 22595 refused
             a b!                3152 states (9 + 119 + 841 + 2183), 60131 transitions, 43988 refused
-            read, b(a)          3912 states (9 + 92 + 761 + 3050), 62695 transitions, 41498 refused
+            read, b(a)          3943 states (9 + 92 + 762 + 3080), 62849 transitions, 41594 refused
             fences              8619 states (9 + 150 + 1551 + 6909), 131257 transitions, 102293 refused
             when: a, b          9554 states (15 + 203 + 1823 + 7513), 146975 transitions, 123110 refused
             either: a, b        3811 states (11 + 115 + 749 + 2936), 47296 transitions, 54912 refused
@@ -195,10 +195,10 @@ fn three_steps() {
             a b(a) c(ab)        12090 states (7 + 150 + 1952 + 9981), 227462 transitions, 194967 refused
             a! b c              3900 states (8 + 116 + 884 + 2892), 94863 transitions, 46608 refused
             a! b c(b)           3222 states (7 + 103 + 741 + 2371), 65325 transitions, 39800 refused
-            a b! c              7923 states (7 + 130 + 1331 + 6455), 129898 transitions, 93606 refused
+            a b! c              8045 states (7 + 130 + 1340 + 6568), 130654 transitions, 94164 refused
             a b c!              7216 states (8 + 126 + 1282 + 5800), 144964 transitions, 109730 refused
-            a b(a) c!           8503 states (7 + 131 + 1441 + 6924), 149810 transitions, 124187 refused
-            when: b, c!         11108 states (11 + 194 + 1976 + 8927), 192744 transitions, 171778 refused
+            a b(a) c!           8542 states (7 + 131 + 1443 + 6961), 149954 transitions, 124341 refused
+            when: b, c!         11221 states (11 + 194 + 1984 + 9032), 193504 transitions, 172394 refused
             either: a, b, c     10320 states (11 + 173 + 1752 + 8384), 159123 transitions, 182235 refused
         "#]],
     );
@@ -244,22 +244,22 @@ fn four_steps() {
             a b c(ab) d(abc)    3243 states (10 + 248 + 2985), 35186 transitions, 32751 refused
             a b(a) c(ab) d(abc) 2720 states (9 + 226 + 2485), 30615 transitions, 29971 refused
             a! b c d            1967 states (12 + 232 + 1723), 31118 transitions, 15134 refused
-            a! b c(b) d         3336 states (17 + 383 + 2936), 46172 transitions, 25298 refused
+            a! b c(b) d         3338 states (17 + 383 + 2938), 46174 transitions, 25298 refused
             a! b c(b) d(b)      1385 states (10 + 182 + 1193), 21280 transitions, 12183 refused
             a! b c(b) d(c)      1150 states (9 + 161 + 980), 16505 transitions, 10953 refused
-            a! b c d(bc)        1183 states (10 + 165 + 1008), 17443 transitions, 11220 refused
+            a! b c d(bc)        1185 states (10 + 165 + 1010), 17445 transitions, 11220 refused
             a! b c(b) d(bc)     1084 states (9 + 157 + 918), 16111 transitions, 10700 refused
             a b! c d            1715 states (10 + 196 + 1509), 24066 transitions, 16563 refused
-            a b! c d(c)         1930 states (9 + 198 + 1723), 22160 transitions, 16648 refused
+            a b! c d(c)         1938 states (9 + 198 + 1731), 22173 transitions, 16648 refused
             a b c! d            1550 states (10 + 174 + 1366), 20515 transitions, 17639 refused
-            a b(a) c! d         2091 states (9 + 201 + 1881), 24127 transitions, 20228 refused
-            a b c d!            4001 states (12 + 299 + 3690), 44767 transitions, 34117 refused, cut: 646 more were reached
+            a b(a) c! d         2095 states (9 + 201 + 1885), 24134 transitions, 20228 refused
+            a b c d!            4001 states (12 + 299 + 3690), 44765 transitions, 34117 refused, cut: 647 more were reached
             a b(a) c d!         4001 states (17 + 487 + 3497), 53991 transitions, 56029 refused, cut: 8085 more were reached
-            a b(a) c(a) d!      2677 states (10 + 231 + 2436), 30470 transitions, 26814 refused
-            a b(a) c(b) d!      2338 states (9 + 213 + 2116), 26286 transitions, 24826 refused
-            a b c(ab) d!        2087 states (10 + 200 + 1877), 25562 transitions, 23423 refused
-            a b(a) c(ab) d!     2269 states (9 + 209 + 2051), 25829 transitions, 24407 refused
-            either: a, b, c! d  2182 states (15 + 258 + 1909), 23562 transitions, 26347 refused
+            a b(a) c(a) d!      2679 states (10 + 231 + 2438), 30473 transitions, 26814 refused
+            a b(a) c(b) d!      2342 states (9 + 213 + 2120), 26291 transitions, 24826 refused
+            a b c(ab) d!        2089 states (10 + 200 + 1879), 25565 transitions, 23423 refused
+            a b(a) c(ab) d!     2271 states (9 + 209 + 2053), 25832 transitions, 24407 refused
+            either: a, b, c! d  2190 states (15 + 258 + 1917), 23576 transitions, 26347 refused
         "#]],
     );
 }
@@ -286,26 +286,26 @@ fn states_with_the_same_key_go_on_alike() {
         &expect![[r#"
         a, read             12 pairs
         a, by operator      1836 pairs
-        a, window           980 pairs
+        a, window           1359 pairs
         a, by query         2521 pairs
         a, retention        1069 pairs
         a, by repeating     701 pairs
         a, fence            1655 pairs
         a, deadline         1315 pairs
-        pivot, window       569 pairs
+        pivot, window       949 pairs
         pivot, repeats      282 pairs
         when: a             400 pairs
         a b                 754 pairs
         a b(a)              1023 pairs
-        a! b                547 pairs
+        a! b                525 pairs
         a b!                402 pairs
-        read, b(a)          469 pairs
+        read, b(a)          435 pairs
         fences              1136 pairs
         when: a, b          1152 pairs
         either: a, b        444 pairs
         a b                 205 pairs
         a b(a)              79 pairs
-        a! b                75 pairs
+        a! b                67 pairs
         a b!                29 pairs
         read, b(a)          38 pairs
         fences              86 pairs

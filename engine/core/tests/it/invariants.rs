@@ -115,6 +115,8 @@ struct Account {
     begun: Option<usize>,
     of_budget: u32,
     granted: Option<u32>,
+    /// Queries asked to close out the attempts up to this one.
+    asked_to_fence: u32,
 }
 
 /// What the facts of a journal say, as far as it was read.
@@ -207,9 +209,20 @@ impl Ledger {
                 }
                 self.follow(action, next)?;
             }
-            JournalEvent::FencedOut { action, attempt, next, .. } => {
+            JournalEvent::FencedOut { action, attempt, through, next } => {
+                let own = self.of(action).asked_to_fence >= *attempt.max(through);
+                let by_others = *next == Next::Quarantine { because: Because::Fenced };
+                let may = matches!(next, Next::Retry { .. } | Next::TurnBack { .. });
+                law(if own { !by_others } else { !may }, || {
+                    format!("{action}#{attempt} is closed out through {through} by whom? {next:?}")
+                })?;
                 self.of(action).answered(*attempt);
+                self.delay(plan, at, action, next, None)?;
                 self.follow(action, next)?;
+            }
+            JournalEvent::QueryStarted { action, fence_through: Some(through), .. } => {
+                let account = self.of(action);
+                account.asked_to_fence = account.asked_to_fence.max(*through);
             }
             JournalEvent::WentStale { action, attempt, .. } => {
                 self.of(action).answered(*attempt);

@@ -211,6 +211,11 @@ const PATHS: &[(&str, &str, &str)] = &[
     ),
     ("fenced", TURNING, "run a\n begin b\n lost b\n cancel op1\n query b\n found b fenced 1\n run undo:a"),
     (
+        "closed-out-by-its-query",
+        ORDER,
+        "run check\n run auth\n begin reserve\n lost reserve\n at 10s query reserve\n query-fails reserve\n fenced reserve#1 1\n due\n run reserve\n run capture",
+    ),
+    (
         "compensated-in-doubt",
         TURNING,
         "run a\n begin b\n lost b\n cancel op1\n query b\n found b unclear\n query b\n query-fails b\n begin undo:b\n nothing undo:b\n run undo:a",

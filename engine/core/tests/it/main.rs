@@ -20,6 +20,7 @@ mod compensation;
 mod crash;
 mod deadlines;
 mod disputes;
+mod fences;
 mod forward;
 mod late;
 mod news;

@@ -133,7 +133,7 @@ fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> 
         JournalEvent::FencedOut { attempt, through, next, .. } => {
             answered(action, Some(*attempt), at);
             let report = format!("closed out through attempt {through}");
-            action.failure = Some(reported("answer", FailureKind::Persistent, "fenced", report));
+            action.failure = Some(reported("answer", closed_out(next), "fenced", report));
             follow(action, next, at)
         }
         JournalEvent::Mismatched { attempt, failure, .. } => {
@@ -332,6 +332,7 @@ fn partly(action: &mut Action, output: Option<&Recorded>, next: &Next, at: Times
 fn query_started(action: &mut Action, query: u32, fence_through: Option<u32>, at: Timestamp) -> Folded {
     expect(query == action.queries + 1, "the query's number does not follow")?;
     action.queries = query;
+    action.asked_to_fence = action.asked_to_fence.max(fence_through.unwrap_or_default());
     if let Some(dispute) = &mut action.dispute {
         dispute.ask = Ask::Querying { query, since: at };
         return Ok(());
@@ -386,6 +387,15 @@ pub(super) fn found(action: &mut Action, finding: &Finding, next: &Next, at: Tim
 fn reported(rule: &str, kind: FailureKind, code: &str, message: String) -> Failure {
     let (code, rule) = (code.into(), rule.into());
     Failure { kind, code, message, rule, classifier: String::new(), hint: None }
+}
+
+/// What the engine had closed out itself was judged as what may work later; all else waits for a person.
+fn closed_out(next: &Next) -> FailureKind {
+    match next {
+        Next::Quarantine { because: Because::Fenced } => FailureKind::Persistent,
+        Next::Retry { .. } | Next::TurnBack { .. } | Next::Quarantine { .. } => FailureKind::Transient,
+        _ => FailureKind::Persistent,
+    }
 }
 
 /// Moves the action as it was decided.
