@@ -68,7 +68,7 @@ impl Purge {
             all += self.chunks(What::Orders, before(now, after)).await?;
         }
         if let Some(after) = self.retention.forget_after {
-            all += self.chunks(What::Tombstones, before(now, after + FORGET_LATER)).await?;
+            all += self.chunks(What::Tombstones, before(now, after.saturating_add(FORGET_LATER))).await?;
         }
         Ok(all)
     }

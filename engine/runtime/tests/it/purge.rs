@@ -206,3 +206,18 @@ async fn what_still_stands_is_answered_however_old_its_trigger_is() {
     let conflict = start(&engine, "evt-9", "500", occurred).await.unwrap_err();
     assert!(matches!(conflict, SagaStartError::Conflict { .. }), "{conflict}");
 }
+
+/// Whoever says "for ever" as a number gets that, and what is to be purged is purged.
+#[tokio::test(start_paused = true)]
+async fn a_horizon_beyond_all_time_ends_no_purging() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let builder = builder(&store, &workflow).purge_after(DAY).forget_after(Duration::MAX);
+    let engine = builder.start().await.unwrap();
+    for key in ["1", "2"] {
+        let saga = begin(&engine, key).await;
+        saga.outcome().await.unwrap();
+        jump(2 * DAY).await;
+        assert_eq!(tombstone(saga.outcome().await).saga, saga.id());
+    }
+}
