@@ -63,8 +63,7 @@ pub(super) fn decide_all(active: &mut Active, bench: &mut Bench<'_>) -> Option<C
     let due = asked.wake.as_ref().map(|wake| active.time.on_node(later(wake, at)));
     active.wake = due.into_iter().chain(active.awaited_until()).min();
     let release = idle_until(active, &asked, bench);
-    let over = active.state.phase.is_ended() && release.is_some();
-    if events.is_empty() && mail.is_empty() && !over {
+    if events.is_empty() && mail.is_empty() && release.is_none() {
         return None;
     }
     active.seq += 1;

@@ -494,6 +494,27 @@ async fn g34_a_dependency_that_is_down_does_not_fill_the_memory_that_others_need
     assert_eq!(wire.calls().len(), attempts(&sagas).await);
 }
 
+/// The same with what had its first attempt and may not be retried yet: it came to wait without a commit.
+#[tokio::test(start_paused = true)]
+async fn g34_retries_without_budget_do_not_fill_the_memory_that_others_need() {
+    let (wire, log) = (Wire::answering_after(ms(10)), Log::default());
+    let (pay, other) = (workflow(vec![wire.step("pay")]), named("other", vec![step("free", &log)]));
+    let limits = Limits { max_active: 20, release_after: Duration::from_secs(10), ..Limits::default() };
+    let budget = RetryBudget { share_percent: 0, constant_per_second: 1, window: Duration::from_secs(10) };
+    let down = DependencyLimits { retry_budget: Some(budget), ..none() };
+    let engine = with(&[&pay, &other], down, limits).await;
+    wire.is_down(true);
+    let starts = begin_all(&engine, 0..50);
+    let sagas = tokio::time::timeout(Duration::from_secs(60), starts).await.expect("no start waits for ever");
+    pass(Duration::from_secs(60)).await;
+    let free = begin_of(&engine, "other", "free");
+    let free = tokio::time::timeout(Duration::from_secs(60), free).await.expect("there is room for others");
+    all_complete(&[free]).await;
+    wire.is_down(false);
+    all_complete(&sagas).await;
+    assert_eq!(wire.calls().len(), attempts(&sagas).await);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_deferral_ends_at_the_step_deadline_in_quarantine_without_an_attempt() {
     let wire = Wire::answering_after(ms(10));
