@@ -38,6 +38,7 @@
 //!   is set aside with the reason, all others go on.
 //! * *A claim's answer was lost*: the saga is owned here and not in memory; the sweep finds it.
 //! * *The store, or another node, dismissed this incarnation*: the engine stops and says so to everybody who asks.
+//! * *A [`part`] panics*: the same.
 
 mod definitions;
 mod input;
@@ -64,6 +65,7 @@ mod brought;
 mod command;
 mod invoke;
 mod mail;
+mod part;
 mod publisher;
 mod rows;
 mod time;
@@ -219,7 +221,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let driver = driver::Driver {
         incarnation,
         ids,
-        wires: invoke::Wires { clock: clock.clone(), lease, news, counted: counted.clone() },
+        wires: invoke::Wires { clock: clock.clone(), lease, news: news.clone(), counted: counted.clone() },
         inlets: driver::Inlets {
             news: news_inlet,
             requests: requests_inlet,
@@ -250,7 +252,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let ended = CancellationToken::new();
     let (told, end) = (stopped.clone(), ended.clone());
     let driver = tokio::spawn(async move {
-        let reason = driver.run().await;
+        let reason = part::whole("the loop", driver.run()).await.unwrap_or_else(|broken| broken);
         if matches!(reason, StopReason::Drained { .. }) {
             leaving.leave().await;
         }
@@ -259,16 +261,16 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     });
     let mut parts = vec![
         driver,
-        tokio::spawn(recovery.run(errands_inlet)),
-        tokio::spawn(membership.run()),
-        tokio::spawn(look_out.run()),
+        part::spawn("recovery", &news, recovery.run(errands_inlet)),
+        part::spawn("membership", &news, membership.run()),
+        part::spawn("the look-out for controls", &news, look_out.run()),
     ];
-    parts.extend(writers.into_iter().map(tokio::spawn));
+    parts.extend(writers.into_iter().map(|writer| part::spawn("the committer", &news, writer)));
     if purges {
-        parts.push(tokio::spawn(purge.run()));
+        parts.push(part::spawn("purging", &news, purge.run()));
     }
     if shared {
-        parts.push(tokio::spawn(heartbeat));
+        parts.push(part::spawn("the heartbeat", &news, heartbeat));
     }
     Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted }
 }

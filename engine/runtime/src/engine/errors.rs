@@ -68,6 +68,15 @@ pub enum StopReason {
     /// The store will not have it any more: it was fenced out, or nobody knows what is stored.
     #[error("the store dismissed it: {0}")]
     Dismissed(Fault),
+    /// A part of it panicked: it has a bug, or something has that it was given (the store, the clock, the ids). Its sagas
+    /// go on elsewhere after a lease, or with the next start.
+    #[error("{part} panicked: {panic}")]
+    Broken {
+        /// Which part.
+        part: &'static str,
+        /// What the panic said.
+        panic: String,
+    },
 }
 
 /// No definition of this shape is registered here.

@@ -142,7 +142,7 @@ impl Alarm {
 }
 
 impl Driver {
-    /// Runs until drained, dismissed by the store, or until nobody can ask for anything any more.
+    /// Runs until drained, or until it cannot go on: dismissed by the store, or without one of its parts.
     pub(super) async fn run(mut self) -> StopReason {
         loop {
             self.arm();
@@ -290,6 +290,7 @@ impl Driver {
                 tracing::error!(%fault, "the store dismissed this engine; it stops");
                 return Some(StopReason::Dismissed(fault));
             }
+            News::Broken(reason) => return Some(reason),
             News::Claimed { sagas, mail, more } => {
                 let now = self.now();
                 let wait = if more { std::time::Duration::ZERO } else { self.limits.claim_every };

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::definitions::Registered;
 use super::rows::Shown;
-use crate::engine::SagaStartError;
+use crate::engine::{SagaStartError, StopReason};
 use crate::ports::{Fault, Label, Mail, SagaRow, Verdict};
 use crate::view::Deferral;
 
@@ -139,6 +139,8 @@ pub(super) enum News {
     Dismissed(Fault),
     /// Sagas were claimed, and unread mail was found. With `more`, other sagas are due.
     Claimed { sagas: Vec<Recovered>, mail: Vec<Mail>, more: bool },
+    /// A part of the worker panicked.
+    Broken(StopReason),
     /// Unread mail was found.
     Mail(Vec<Mail>),
     /// Sagas that other nodes left behind were released: a claim finds some.

@@ -35,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 use super::input::News;
 use super::invoke::panic_text;
 use super::lease::Lease;
+use super::part;
 use crate::engine::{Counted, OutboxTrouble, StopReason};
 use crate::ports::{
     Clock, Fault, OutboxKind, OutboxMessage, OutboxPlace, OutboxStore, PublishError, Published, Publisher,
@@ -177,10 +178,11 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
             remove_at: None,
             pace: Pace::new(outbox.troubles[kind as usize].clone(), outside.bounds.under_way_max),
         };
-        parts.push(tokio::spawn(publishing.run()));
+        parts.push(part::spawn("publishing", &outside.news, publishing.run()));
     }
     if !parts.is_empty() {
-        parts.push(tokio::spawn(lanes::run(outside.clone(), outbox.clone())));
+        let lanes = lanes::run(outside.clone(), outbox.clone());
+        parts.push(part::spawn("claiming lanes of the outbox", &outside.news, lanes));
     }
     (outbox, parts)
 }

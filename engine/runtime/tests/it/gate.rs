@@ -2,7 +2,7 @@
 //! of it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,12 +50,25 @@ pub(crate) struct GatedStore {
     pub(crate) batches: Arc<Mutex<Vec<Batch>>>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
+    /// The next call of this name ends in a panic.
+    pub(crate) panics: Arc<Mutex<Option<&'static str>>>,
+    /// Nobody is dismissed: somebody else holds the rows of the others.
+    pub(crate) dismisses_nobody: Arc<AtomicBool>,
 }
 
 impl GatedStore {
     pub(crate) fn new() -> Arc<Self> {
+        Self::before(MemoryStore::new())
+    }
+
+    /// As [`new`](Self::new), for several engines.
+    pub(crate) fn shared() -> Arc<Self> {
+        Self::before(MemoryStore::shared())
+    }
+
+    fn before(inner: MemoryStore) -> Arc<Self> {
         Arc::new(Self {
-            inner: MemoryStore::new(),
+            inner,
             gate: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             lost_answers: Arc::default(),
             unreachable: Arc::default(),
@@ -69,6 +82,8 @@ impl GatedStore {
             writers: Arc::new(AtomicUsize::new(1)),
             batches: Arc::default(),
             broken_key: Arc::default(),
+            panics: Arc::default(),
+            dismisses_nobody: Arc::default(),
         })
     }
 
@@ -81,6 +96,12 @@ impl GatedStore {
         let key = commit.start.as_ref().map(|start| &*start.key);
         key.is_some_and(|key| self.held_keys.lock().unwrap().contains(key))
             || *self.held_seq.lock().unwrap() == Some(commit.journal.seq)
+    }
+
+    /// Panics if the test says that this call does.
+    fn may_panic(&self, call: &'static str) {
+        let panics = self.panics.lock().unwrap().take_if(|panics| *panics == call);
+        assert!(panics.is_none(), "the store has a bug in `{call}`");
     }
 
     pub(crate) fn open(&self) {
@@ -109,6 +130,7 @@ impl SagaStore for GatedStore {
     async fn commit(&self, incarnation: Incarnation, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
         let named = batch.iter().map(|commit| (commit.saga, commit.journal.seq)).collect();
         self.batches.lock().unwrap().push(named);
+        self.may_panic("commit");
         self.gate.acquire().await.expect("the gate is never taken away").forget();
         if take_one(&self.unreachable) {
             return Err(Fault::Unavailable("the test says so".to_owned()));
@@ -133,6 +155,7 @@ impl SagaStore for GatedStore {
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<SagaId>, Fault> {
+        self.may_panic("claim");
         self.inner.claim(claim).await
     }
 
@@ -176,14 +199,19 @@ impl NodeStore for GatedStore {
     }
 
     async fn beat(&self, incarnation: Incarnation, within: Duration) -> Result<u64, Fault> {
+        self.may_panic("beat");
         self.inner.beat(incarnation, within).await
     }
 
     async fn peers(&self) -> Result<Vec<Peer>, Fault> {
+        self.may_panic("peers");
         self.inner.peers().await
     }
 
     async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
+        if self.dismisses_nobody.load(Ordering::SeqCst) {
+            return Err(Fault::Unavailable("somebody else holds the row".to_owned()));
+        }
         self.inner.dismiss(incarnation, seen, now).await
     }
 
@@ -296,6 +324,7 @@ impl OutboxStore for GatedStore {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<OutboxMessage>, Fault> {
+        self.may_panic("unpublished");
         self.inner.unpublished(incarnation, kind, now, limit).await
     }
 
@@ -337,6 +366,7 @@ impl ControlStore for GatedStore {
     }
 
     async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {
+        self.may_panic("controls");
         self.inner.controls().await
     }
 }
