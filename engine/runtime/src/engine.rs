@@ -86,6 +86,8 @@ struct Inner {
     ended: CancellationToken,
     parts: Mutex<Vec<JoinHandle<()>>>,
     publishers: Mutex<Vec<JoinHandle<()>>>,
+    /// Of several who shut it down, one after the other ends what is left.
+    ending: tokio::sync::Mutex<()>,
 }
 
 /// What of a store is read for people.
@@ -386,18 +388,21 @@ impl Engine {
     /// are recorded; what was journalled as started and not sent is withdrawn; what waits in the outbox is published
     /// as far as that gets through; then the store is told.
     ///
-    /// Calls that have not answered by then are dropped. They are in doubt, and recovered as such.
+    /// Calls that have not answered by then are dropped. They are in doubt, and recovered as such. Of several who ask for
+    /// it at once, the shortest grace counts for all, and each returns once it has ended.
     ///
     /// # Errors
     /// When the store cannot be told within the grace period: the next start recovers all the same.
     pub async fn shutdown(&self, grace: Duration) -> Result<Drained, Fault> {
         let until = self.0.clock.now() + grace;
         let (reply, drained) = oneshot::channel();
-        if self.0.requests.send(Request::Drain { until, reply }).await.is_err() {
+        let asked = self.ask(Request::Drain { until, reply }).await;
+        let in_doubt = drained.await.unwrap_or(0);
+        let _one_at_a_time = self.0.ending.lock().await;
+        if !asked {
             self.join(false).await; // It ends already, or was drained by somebody else.
             return Ok(Drained::default());
         }
-        let in_doubt = drained.await.unwrap_or(0);
         self.publish_rest(until).await;
         self.join(false).await;
         if matches!(self.stopped(), Some(StopReason::Dismissed(_))) {
@@ -489,6 +494,7 @@ impl Engine {
             ended,
             parts: Mutex::new(parts),
             publishers: Mutex::new(publishers),
+            ending: tokio::sync::Mutex::default(),
         }))
     }
 

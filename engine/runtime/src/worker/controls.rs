@@ -37,7 +37,7 @@ impl Driver {
             tracing::warn!(by = order.by, reason = order.reason, "this node is drained");
             let (by, reason) = (order.by.clone(), order.reason.clone());
             let until = now + self.limits.drain_within;
-            self.drain(Draining { until, reply: None, reason: StopReason::Drained { by, reason } });
+            self.drain(Draining { until, replies: Vec::new(), reason: StopReason::Drained { by, reason } });
         }
     }
 }

@@ -112,7 +112,7 @@ pub(super) struct Draining {
     /// Until when what runs is awaited.
     pub(super) until: Timestamp,
     /// Who waits for that, in this process.
-    pub(super) reply: Option<oneshot::Sender<usize>>,
+    pub(super) replies: Vec<oneshot::Sender<usize>>,
     pub(super) reason: StopReason,
 }
 
@@ -159,9 +159,9 @@ impl Driver {
                 return reason;
             }
             if self.drained()
-                && let Some(Draining { reply, reason, .. }) = self.mode.draining.take()
+                && let Some(Draining { replies, reason, .. }) = self.mode.draining.take()
             {
-                if let Some(reply) = reply {
+                for reply in replies {
                     let _ = reply.send(self.mode.flying);
                 }
                 return reason;
@@ -375,12 +375,17 @@ impl Driver {
                 let _ = reply.send(self.sagas.permits.deferrals(saga, self.now()));
             }
             Request::Drain { until, reply } => {
-                self.drain(Draining { until, reply: Some(reply), reason: StopReason::ShutDown });
+                self.drain(Draining { until, replies: vec![reply], reason: StopReason::ShutDown });
             }
         }
     }
 
-    pub(super) fn drain(&mut self, draining: Draining) {
+    /// Of several who want it nobody waits longer than they said, and all are told.
+    pub(super) fn drain(&mut self, mut draining: Draining) {
+        if let Some(before) = self.mode.draining.take() {
+            draining.until = draining.until.min(before.until);
+            draining.replies.extend(before.replies);
+        }
         self.mode.draining = Some(draining);
         self.inlets.starts.close();
         while let Ok(start) = self.inlets.starts.try_recv() {

@@ -1,20 +1,38 @@
-//! How an engine ends when a part of it has a bug.
+//! How an engine ends: in an orderly way, asked for by several; and when a part of it has a bug.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use amends::core::{Json, Timestamp};
-use amends::engine::{LogNotifier, SagaStartError, StopReason};
+use amends::engine::{Drained, LogNotifier, SagaStartError, StopReason};
 use amends::memory::MemoryStore;
-use amends::ports::{Ids, RandomIds, SystemClock};
+use amends::ports::{Ids, RandomIds, SagaQuery as _, SystemClock};
 use amends::{Engine, StartOptions};
 use uuid::Uuid;
 
 use crate::gate::GatedStore;
-use crate::workflow::{Log, builder, step, workflow};
+use crate::workflow::{Log, begin, builder, done, pass, step, workflow};
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// A program that is told to end twice ends once, and both who asked are told the same.
+#[tokio::test(start_paused = true)]
+async fn two_who_shut_an_engine_down_at_once_both_see_it_end() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let slow = step("a", &log).runs(|_| async {
+        pass(5 * SECOND).await;
+        done()
+    });
+    let engine = builder(&store, &workflow(vec![slow])).start().await.unwrap();
+    let saga = begin(&engine, "k").await;
+    pass(SECOND).await;
+    let both = async { tokio::join!(engine.shutdown(10 * SECOND), engine.shutdown(10 * SECOND)) };
+    let both = tokio::time::timeout(60 * SECOND, both).await.expect("both return");
+    assert_eq!(both, (Ok(Drained { in_doubt: 0 }), Ok(Drained { in_doubt: 0 })));
+    let row = store.read(saga.id()).await.unwrap().unwrap().row;
+    assert_eq!(row.phase, "completed", "what ran was awaited");
+}
 
 /// Half an engine would keep its sagas and do nothing with them.
 #[tokio::test(start_paused = true)]
