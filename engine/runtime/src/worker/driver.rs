@@ -365,7 +365,7 @@ impl Driver {
                 if absent_too || self.sagas.active.contains_key(&saga) {
                     let watchers = self.sagas.watchers.entry(saga).or_default();
                     watchers.retain(|watcher| !watcher.reply.is_closed());
-                    watchers.push(Watcher { until, reply });
+                    watchers.push(Watcher { until, looks: absent_too, reply });
                     self.tell_standing(saga);
                 } else {
                     let _ = reply.send(Watched::NotHere);

@@ -60,7 +60,7 @@ pub(crate) enum Request {
     Watch {
         saga: SagaId,
         until: Until,
-        /// Also if the saga is not in memory; otherwise that is the answer.
+        /// Also if the saga is not in memory, or does not stay there; otherwise that is the answer.
         absent_too: bool,
         reply: oneshot::Sender<Watched>,
     },
@@ -82,6 +82,8 @@ pub(crate) enum Until {
 /// Somebody who waits for a saga.
 pub(super) struct Watcher {
     pub(super) until: Until,
+    /// It looks into the store, too.
+    pub(super) looks: bool,
     pub(super) reply: oneshot::Sender<Watched>,
 }
 
@@ -137,10 +139,10 @@ pub(super) enum News {
     Acknowledged { saga: SagaId, message: Uuid },
     /// The store will not have this incarnation any more.
     Dismissed(Fault),
-    /// Sagas were claimed, and unread mail was found. With `more`, other sagas are due.
-    Claimed { sagas: Vec<Recovered>, mail: Vec<Mail>, more: bool },
     /// A part of the worker panicked.
     Broken(StopReason),
+    /// Sagas were claimed, and unread mail was found. With `more`, other sagas are due.
+    Claimed { sagas: Vec<Recovered>, mail: Vec<Mail>, more: bool },
     /// Unread mail was found.
     Mail(Vec<Mail>),
     /// Sagas that other nodes left behind were released: a claim finds some.

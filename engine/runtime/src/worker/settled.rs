@@ -110,6 +110,8 @@ impl Driver {
             self.look_for_rest(saga, &active);
             if active.state.phase.is_ended() {
                 self.tell_watchers(saga, active.state);
+            } else {
+                self.send_watchers_away(saga);
             }
         } else if active.again || !active.inbox.is_empty() {
             self.list(saga);
@@ -187,6 +189,7 @@ impl Driver {
         if let Some(Starter { reply, .. }) = active.effects.starter {
             let _ = reply.send(Err(SagaStartError::Stopped));
         }
+        self.send_watchers_away(saga);
         let mail = self.sagas.posters.any_of(saga);
         let _ = self.outlets.errands.send(Errand::LookUp { saga, mail });
     }
@@ -224,6 +227,17 @@ impl Driver {
         }
         if active.seq > 0 {
             let _ = self.outlets.errands.send(Errand::SetAside { saga, reason: reason.to_owned() });
+        }
+    }
+
+    /// The saga may go on and end elsewhere: whoever would hear of that only here is told to look into the store.
+    fn send_watchers_away(&mut self, saga: SagaId) {
+        let Some(watchers) = self.sagas.watchers.get_mut(&saga) else { return };
+        for watcher in watchers.extract_if(.., |watcher| !watcher.looks) {
+            let _ = watcher.reply.send(Watched::NotHere);
+        }
+        if watchers.is_empty() {
+            self.sagas.watchers.remove(&saga);
         }
     }
 

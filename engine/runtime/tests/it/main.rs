@@ -11,6 +11,7 @@ mod calls;
 mod commands;
 mod committing;
 mod controls;
+mod elsewhere;
 mod ending;
 mod expected;
 mod happy;
