@@ -69,16 +69,20 @@ impl Membership {
             if self.lease.held().await.is_err() {
                 return;
             }
-            let round = if shared { self.others().await } else { Ok(()) };
-            let round = if round.is_ok() { self.upkeep().await } else { round };
-            match round {
-                Ok(()) => {}
-                Err(Fault::Unavailable(reason)) => {
-                    tracing::debug!(%reason, "the store does not answer; the other nodes are looked at later");
-                }
-                Err(fault) => {
-                    let _ = self.news.send(News::Dismissed(fault));
-                    return;
+            let others = if shared { self.others().await } else { Ok(()) };
+            let goes_on = matches!(others, Ok(()) | Err(Fault::Unavailable(_)));
+            // Whoever holds up the one keeps nobody from the other.
+            let upkeep = if goes_on { self.upkeep().await } else { Ok(()) };
+            for ended in [others, upkeep] {
+                match ended {
+                    Ok(()) => {}
+                    Err(Fault::Unavailable(reason)) => {
+                        tracing::debug!(%reason, "the store does not answer; this is looked at again later");
+                    }
+                    Err(fault) => {
+                        let _ = self.news.send(News::Dismissed(fault));
+                        return;
+                    }
                 }
             }
             self.clock.sleep_until(self.clock.now() + every).await;
