@@ -387,9 +387,11 @@ async fn call(
     message: OutboxMessage,
 ) -> Called {
     let unavailable = |reason| Err(PublishError::Unavailable(reason));
+    // A publisher may do its work before it returns a future, and panic there.
+    let published = async { publisher.publish(&message).await };
     let answer = tokio::select! {
         biased;
-        answer = AssertUnwindSafe(publisher.publish(&message)).catch_unwind() => match answer {
+        answer = AssertUnwindSafe(published).catch_unwind() => match answer {
             Ok(answer) => answer,
             Err(panic) => unavailable(format!("the publisher panicked: {}", panic_text(&*panic))),
         },

@@ -1,6 +1,8 @@
 //! Publishing from the outbox: in order, at least once, and whatever happens under the same ids.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -627,6 +629,35 @@ async fn a_notice_that_was_cut_off_is_told_again_under_the_same_id() {
     assert_eq!(told.len(), 2);
     assert_eq!(told[0], told[1]);
     assert_eq!(waiting(&second).await, 0);
+}
+
+/// A publisher that is no `async fn`: it panics once, before there is a future.
+struct Hasty(Broker, AtomicBool);
+
+impl Publisher for Hasty {
+    fn publish<'a, 'b, 'c>(
+        &'a self,
+        message: &'b OutboxMessage,
+    ) -> Pin<Box<dyn Future<Output = Result<Published, PublishError>> + Send + 'c>>
+    where
+        'a: 'c,
+        'b: 'c,
+    {
+        assert!(self.1.swap(true, Ordering::SeqCst), "the publisher has a bug");
+        self.0.publish(message)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_whose_publisher_panicked_before_it_began_comes_again() {
+    let (store, broker) = (Arc::new(MemoryStore::new()), Broker::new());
+    let publisher = Arc::new(Hasty(broker.clone(), AtomicBool::default()));
+    let builder = builder(&store, &chain(&Log::default())).publisher(publisher).events("w");
+    let engine = builder.start().await.unwrap();
+    begin(&engine, "k").await;
+    pass(Duration::from_secs(10)).await;
+    assert_eq!(broker.words(), ["started", "completed"]);
+    assert_eq!(waiting(&engine).await, 0);
 }
 
 #[tokio::test(start_paused = true)]
