@@ -7,11 +7,11 @@ use std::time::Duration;
 use amends::engine::LaneShares;
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup, DeskPage,
-    DeskQuery, Fault, Forward, Introduced, ItemChange, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
-    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
-    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
-    StoredMail, StoredOrder, Verdict, WorkItemRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, ItemChange, Loaded, Mail, NodeProfile, NodeRegistry,
+    NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
+    OutboxStore, Peer, Posted, PurgeStore, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore,
+    Sharing, Store, StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow, kept_outcome,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Bearing, Failure, Setup, Simulation, Trouble};
@@ -42,6 +42,14 @@ enum Broken {
     HidesControls,
     /// It keeps another answer than was given to a person.
     ChangesAnswers,
+    /// It purges what has ended at once.
+    PurgesAtOnce,
+    /// It purges what waits for a person.
+    PurgesWhatWaits,
+    /// It forgets the keys of what it has purged at once.
+    ForgetsKeys,
+    /// It keeps why a saga that it has purged ended, and not how.
+    KeepsNoPhase,
 }
 
 struct BrokenStore {
@@ -85,6 +93,26 @@ impl BrokenStore {
                 self.wrong(commit)
             }
             _ => commit,
+        }
+    }
+
+    /// A row as it is told.
+    fn tell(&self, mut row: SagaRow) -> SagaRow {
+        let is_purged = row.phase == "purged";
+        match self.broken {
+            Broken::KeepsNoPhase if is_purged => {
+                let outcome = row.outcome.take().unwrap_or_default();
+                row.outcome = outcome.split_once(": ").map(|(_, reason)| reason.to_owned());
+                self.wrong(row)
+            }
+            Broken::PurgesWhatWaits
+                if row.ended_at.is_none() && row.owner.is_none() && row.wake_at.is_none() =>
+            {
+                row.outcome = Some(kept_outcome(&row.phase, row.outcome.as_deref()));
+                row.phase = "purged".to_owned();
+                self.wrong(row)
+            }
+            _ => row,
         }
     }
 }
@@ -149,9 +177,23 @@ impl SagaStore for BrokenStore {
 }
 
 /// Of the ports that it does not change, nothing is written out.
+#[async_trait]
 impl Forward for BrokenStore {
     fn behind(&self) -> &dyn Store {
         &self.inner
+    }
+
+    async fn on_the_way(&self, call: &'static str, _access: Access) -> Result<(), Fault> {
+        let gone = match (self.broken, call) {
+            (Broken::PurgesAtOnce, "purge") => {
+                self.inner.purge(Timestamp::MAX, Timestamp::MAX, u32::MAX).await?
+            }
+            // The next that it is asked for.
+            (Broken::ForgetsKeys, "purge_intake") => self.inner.forget(Timestamp::MAX, u32::MAX).await?,
+            _ => 0,
+        };
+        self.did.fetch_or(gone > 0, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -220,7 +262,8 @@ impl SagaQuery for BrokenStore {
     }
 
     async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
-        self.inner.list(filter).await
+        let page = self.inner.list(filter).await?;
+        Ok(SagaPage { rows: page.rows.into_iter().map(|row| self.tell(row)).collect(), ..page })
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
@@ -345,46 +388,63 @@ fn first_failure<T>(run: impl Fn(Setup) -> Result<T, Box<Failure>>) -> Box<Failu
     failure.expect("what is broken is caught within forty seeds")
 }
 
-/// A store that is broken so is caught by the checker of this invariant, once it has done wrong.
+/// Plays seeds in which sagas are purged, no messages come, and times can be compared, until one fails.
 #[track_caller]
-fn is_caught(broken: Broken, by: &str) {
+fn first_failure_of_purging<T>(run: impl Fn(Setup) -> Result<T, Box<Failure>>) -> Box<Failure> {
+    let without = || [Trouble::Events, Trouble::Commands, Trouble::ClockSkew].into();
+    let setups =
+        (1..=40).map(|seed| Setup { minutes: 3, sagas: 16, without: without(), ..Setup::seeded(seed) });
+    let mut purging = setups.filter(|setup| setup.troubles().contains(&Trouble::Purge));
+    purging.find_map(|setup| run(setup).err()).expect("what is broken is caught within forty seeds")
+}
+
+/// A store that is broken so is caught by the checker of this invariant that says these words, once it has done wrong.
+#[track_caller]
+fn is_caught(broken: Broken, by: &str, words: &str) {
     let did = Arc::new(AtomicBool::new(broken == Broken::TwoOfOneKey));
-    let failure = first_failure(|setup| {
+    let run = |setup| {
         let store = BrokenStore { inner: MemoryStore::shared(), broken, did: did.clone() };
         Simulation::new(setup).on_store(Arc::new(store)).run()
-    });
+    };
+    let failure = match broken {
+        Broken::PurgesAtOnce | Broken::PurgesWhatWaits | Broken::ForgetsKeys | Broken::KeepsNoPhase => {
+            first_failure_of_purging(run)
+        }
+        _ => first_failure(run),
+    };
     assert!(did.load(Ordering::Relaxed), "it did no wrong: {failure}");
     assert_eq!(failure.violation.invariant, by, "{failure}");
+    assert!(failure.violation.reason.contains(words), "{failure}");
 }
 
 #[test]
 fn a_store_that_dates_rows_back_is_caught() {
-    is_caught(Broken::DatesBack, "I6");
+    is_caught(Broken::DatesBack, "I6", "is not what it was");
 }
 
 #[test]
 fn a_store_that_tells_people_something_else_than_was_decided_is_caught() {
-    is_caught(Broken::ChangesAnswers, "I6");
+    is_caught(Broken::ChangesAnswers, "I6", "was told");
 }
 
 #[test]
 fn a_store_that_hides_what_is_paused_is_caught() {
-    is_caught(Broken::HidesControls, "I5");
+    is_caught(Broken::HidesControls, "I5", "is paused since");
 }
 
 #[test]
 fn a_store_that_forgets_when_sagas_are_due_is_caught() {
-    is_caught(Broken::ForgetsTimes, "I7");
+    is_caught(Broken::ForgetsTimes, "I7", "nothing will move it");
 }
 
 #[test]
 fn a_store_that_takes_two_transitions_at_one_sequence_is_caught() {
-    is_caught(Broken::TwoAtOneSequence, "I8");
+    is_caught(Broken::TwoAtOneSequence, "I8", "two transitions were taken");
 }
 
 #[test]
 fn a_store_that_does_not_fence_is_caught() {
-    is_caught(Broken::NoFence, "I8");
+    is_caught(Broken::NoFence, "I8", "two transitions were taken");
 }
 
 #[test]
@@ -422,7 +482,7 @@ fn crowded(other: fn(&mut Bearing)) -> String {
 
 #[test]
 fn a_store_that_takes_a_key_twice_is_caught() {
-    is_caught(Broken::TwoOfOneKey, "I10");
+    is_caught(Broken::TwoOfOneKey, "I10", "orders key-");
 }
 
 #[test]
@@ -440,15 +500,35 @@ fn participants_that_forget_when_they_die_are_caught() {
 
 #[test]
 fn a_store_that_hides_mail_is_caught() {
-    is_caught(Broken::HidesMail, "I12");
+    is_caught(Broken::HidesMail, "I12", "was never read");
 }
 
 #[test]
 fn a_store_that_gives_nobody_anything_to_claim_is_caught() {
-    is_caught(Broken::ClaimsNothing, "I12");
+    is_caught(Broken::ClaimsNothing, "I12", "have not settled");
 }
 
 #[test]
 fn a_store_that_forgets_desk_entries_is_caught() {
-    is_caught(Broken::ForgetsItems, "I13");
+    is_caught(Broken::ForgetsItems, "I13", "the desks of");
+}
+
+#[test]
+fn a_store_that_purges_too_early_is_caught() {
+    is_caught(Broken::PurgesAtOnce, "I6", "after its end");
+}
+
+#[test]
+fn a_store_that_purges_what_waits_for_a_person_is_caught() {
+    is_caught(Broken::PurgesWhatWaits, "I6", "not over");
+}
+
+#[test]
+fn a_store_that_forgets_the_keys_of_what_it_has_purged_is_caught() {
+    is_caught(Broken::ForgetsKeys, "I6", "was forgotten");
+}
+
+#[test]
+fn a_store_that_keeps_no_word_of_how_it_ended_is_caught() {
+    is_caught(Broken::KeepsNoPhase, "I6", "was purged as");
 }

@@ -1,5 +1,29 @@
 //! The simulator: the same seed tells the same history, pinned and fresh seeds keep every invariant, every checker
 //! catches what it is for, and the store double is a store.
+//!
+//! Each checker, and a test that shows it somebody who breaks what it watches:
+//!
+//! | checker | invariant | test |
+//! |---|---|---|
+//! | `accounts` | I7 | `a_broker_that_loses_what_it_has_acknowledged_is_caught` |
+//! | `answers` | I6 | `a_store_that_tells_people_something_else_than_was_decided_is_caught` |
+//! | `desks` | I13 | `a_store_that_forgets_desk_entries_is_caught` |
+//! | `events` | I10 | `nodes_that_know_an_event_by_its_place_are_caught` |
+//! | `facts` | I1 | `an_engine_that_sends_again_in_doubt_is_caught` |
+//! | `facts` | I2 | `an_engine_that_undoes_in_the_wrong_order_is_caught` |
+//! | `facts` | I3 | `an_engine_that_completes_with_a_step_undone_is_caught` |
+//! | `facts` | I4 | `an_engine_that_undoes_what_never_was_is_caught` |
+//! | `facts` | I5 | `an_engine_that_begins_after_the_turn_is_caught` |
+//! | `fencing` | I8 | `a_store_that_does_not_fence_is_caught` |
+//! | `fold` | I6 | `a_store_that_dates_rows_back_is_caught` |
+//! | `keys` | I10 | `a_store_that_takes_a_key_twice_is_caught` |
+//! | `ledgers` | I11 | `participants_without_a_barrier_are_caught` |
+//! | `limbo` | I7 | `a_store_that_forgets_when_sagas_are_due_is_caught` |
+//! | `liveness` | I12 | `a_store_that_gives_nobody_anything_to_claim_is_caught` |
+//! | `pauses` | I5 | `a_store_that_hides_what_is_paused_is_caught` |
+//! | `permits` | I9 | `nodes_that_let_retries_go_first_are_caught` |
+//! | `purged` | I6 | `a_store_that_purges_what_waits_for_a_person_is_caught` |
+//! | `redeliveries` | I12 | `nodes_that_leave_duplicates_unanswered_are_caught` |
 
 mod broken;
 mod conformance;
@@ -134,4 +158,23 @@ fn a_failure_is_shrunk_to_one_that_still_fails_and_can_be_played_again() {
     let again = naive(&shortest.setup).expect_err("it still fails");
     assert_eq!((&again.violation, &again.history), (&shortest.violation, &shortest.history));
     assert!(shortest.to_string().contains(&format!("--seed {}", shortest.setup.seed)));
+}
+
+#[test]
+fn every_checker_is_shown_somebody_who_breaks_what_it_watches() {
+    let checkers = include_str!("../../src/simulation/checkers.rs").lines();
+    let checkers = checkers.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let tests =
+        [include_str!("broken.rs"), include_str!("mishandled.rs"), include_str!("tampered.rs")].concat();
+    let shown: Vec<(&str, &str)> = include_str!("main.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `")?.strip_suffix("` |"))
+        .map(|row| (row.split('`').next().unwrap_or_default(), row.rsplit('`').next().unwrap_or_default()))
+        .collect();
+    for (checker, test) in &shown {
+        assert!(tests.contains(&format!("fn {test}()")), "{checker} has no test {test}");
+    }
+    for checker in checkers {
+        assert!(shown.iter().any(|(of, _)| *of == checker), "nobody is shown to {checker}");
+    }
 }
