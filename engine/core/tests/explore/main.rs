@@ -45,9 +45,10 @@
 //! | a, deadline | 90 456 = 614 + 4 739 + 19 526 + 40 372 + 25 205 + 0 |
 //! | when: a | 90 040 = 181 + 1 899 + 8 708 + 24 111 + 36 077 + 19 064 |
 //! | a, by repeating | 240 749 = 460 + 5 066 + 22 556 + 63 893 + 97 221 + 51 553 |
+//! | a, retention | 331 972 = 620 + 5 967 + 29 849 + 90 243 + 135 460 + 69 833 |
 //! | a, fence | 364 005 = 484 + 6 000 + 31 562 + 97 074 + 149 746 + 79 139 |
 //!
-//! Those settled by query (with a settle window, with a retention, with neither) were not run to their end.
+//! Of those settled by query, a step with a settle window and one with neither window nor retention were not run to their end.
 //!
 //! Steps that do not depend on each other may stand in any two of their states at once, as long as they share the five:
 //! for two steps by operator these are up to 369 944 753 pairs, half of them if the steps are alike; by repeating 5.5 ·
