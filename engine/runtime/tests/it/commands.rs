@@ -219,6 +219,44 @@ async fn a_command_that_was_accepted_is_settled_by_its_later_reply() {
     assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
 }
 
+/// Two hands of a participant had the same command: one said that nothing took effect, and the step goes on; what the other
+/// one says of the same attempt comes after that.
+#[tokio::test(start_paused = true)]
+async fn a_second_word_that_an_attempt_had_no_effect_moves_nothing_of_the_next_one() {
+    for second in [
+        Attempted::Fenced { through: 1 },
+        Attempted::Fenced { through: 2 },
+        Attempted::Transient(failure(FailureKind::Transient, "busy again")),
+        Attempted::Persistent(failure(FailureKind::Persistent, "forbidden")),
+    ] {
+        let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+        let saga = charging(&payments);
+        let engine = engine(&store, &saga).await;
+        let handle = engine.start(&saga, "k", 500).await.unwrap();
+        let busy = Attempted::Transient(failure(FailureKind::Transient, "busy"));
+        reply(&engine, &handle, &charge(), 1, busy).await;
+        // While it waits for its next attempt, and while that is under way.
+        reply(&engine, &handle, &charge(), 1, second.clone()).await;
+        pass(Duration::from_secs(5)).await;
+        let again = Attempted::Persistent(failure(FailureKind::Persistent, "forbidden, too"));
+        reply(&engine, &handle, &charge(), 1, again).await;
+        let timeline = handle.view().await.unwrap().timeline();
+        assert!(timeline.contains("charge started (attempt 2)"), "{second:?}: {timeline}");
+        assert_eq!(
+            timeline.matches("that was known: this transmission had no effect").count(),
+            2,
+            "{timeline}"
+        );
+        assert_eq!(engine.desk().await.unwrap(), [], "{timeline}");
+        reply(&engine, &handle, &charge(), 2, done()).await;
+        assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
+        // After the end as well.
+        reply(&engine, &handle, &charge(), 1, second).await;
+        pass(Duration::from_secs(5)).await;
+        assert_eq!(engine.desk().await.unwrap(), []);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_next_process_asks_about_a_command_and_still_takes_its_reply() {
     let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
