@@ -7,7 +7,7 @@
 
 use std::io::IsTerminal as _;
 
-use amends_barrier::{Answer, Error, Finding, Outcome, Undo, compensate, forward, in_transaction};
+use amends_barrier::{Answer, Error, Finding, Outcome, Undo, close_out, compensate, forward, in_transaction};
 use amends_nats::{
     Call, Connection, Direction, Handler, NatsSettings, NotNow, Participant, ParticipantSettings, Reply,
 };
@@ -108,11 +108,7 @@ impl Payments {
             })
             .await
         });
-        Ok(match answer.await? {
-            Answer::Kept(kept) => told(&kept),
-            Answer::Fenced(fence) => Reply::Fenced(fence.through()),
-            Answer::Mismatch => Reply::Mismatch,
-        })
+        Ok(answered(answer.await?, |kept| told(&kept)))
     }
 
     async fn refund(&self, call: &Call, forward_request: Uuid, of: Charge) -> Result<Reply, Failed> {
@@ -126,11 +122,7 @@ impl Payments {
             })
             .await
         });
-        Ok(match answer.await? {
-            Answer::Kept(undo) => undone(undo),
-            Answer::Fenced(fence) => Reply::Fenced(fence.through()),
-            Answer::Mismatch => Reply::Mismatch,
-        })
+        Ok(answered(answer.await?, undone))
     }
 }
 
@@ -139,6 +131,15 @@ fn barrier_call(call: &Call) -> amends_barrier::Call {
         request_id: call.request_id,
         attempt: call.attempt,
         input_digest: call.input_digest,
+    }
+}
+
+fn answered<K>(answer: Answer<K>, kept: impl FnOnce(K) -> Reply) -> Reply {
+    match answer {
+        Answer::Kept(answer) => kept(answer),
+        Answer::Fenced(fence) => Reply::Fenced(fence.through()),
+        Answer::ClosedOut(said) => Reply::from_said(&said),
+        Answer::Mismatch => Reply::Mismatch,
     }
 }
 
@@ -178,6 +179,14 @@ impl Handler for Payments {
             Ok(reply) | Err(Failed::Answered(reply)) => Ok(reply),
             Err(Failed::Barrier(error)) => Err(NotNow::because(error)),
         }
+    }
+
+    async fn close_out(&self, call: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        let said = reply.to_said();
+        let answer = in_transaction(&self.0, async |txn| {
+            close_out::<Value, Value>(txn, barrier_call(call).into(), &said).await
+        });
+        Ok(answered(answer.await.map_err(NotNow::because)?, |kept| told(&kept)))
     }
 
     async fn query(&self, call: &Call) -> Result<Reply, NotNow> {

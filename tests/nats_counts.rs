@@ -31,6 +31,10 @@ impl Handler for AnswersAtOnce {
         Ok(Reply::Applied(call.body.clone()))
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
         Ok(Reply::Absent)
     }

@@ -58,6 +58,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS barrier (
     request_id      TEXT NOT NULL PRIMARY KEY,
     fenced_through  INTEGER NOT NULL DEFAULT 0,
+    closed_out      TEXT,
     outcome         TEXT,
     body            TEXT,
     input_digest    TEXT
@@ -91,8 +92,9 @@ class Barrier {
     return this.look(request);
   }
 
-  fence(request, attempt) {
-    this.db.prepare("UPDATE barrier SET fenced_through = ? WHERE request_id = ?").run(attempt, request);
+  fence(request, attempt, closedOut = null) {
+    const change = "UPDATE barrier SET fenced_through = ?, closed_out = ? WHERE request_id = ?";
+    this.db.prepare(change).run(attempt, closedOut, request);
   }
 
   keep(call, { outcome, body }) {
@@ -103,25 +105,54 @@ class Barrier {
   }
 
   command(call, operation) {
-    return this.transaction(() => {
-      const undo = call.direction === "compensation";
-      // The forward row first, always: one order for all.
-      const forward = undo ? this.row(call.forward) : undefined;
-      const row = this.row(call.request);
-      if (row.outcome && row.input_digest !== call.digest) {
-        return { outcome: "mismatch", body: problem("mismatch", "this request is held with another input") };
+    try {
+      return this.transaction(() => this.decide(call, operation));
+    } catch (error) {
+      if (error instanceof Failed) return this.withoutEffect(call, error);
+      throw error;
+    }
+  }
+
+  /** Answers a command that failed. Another process may have it in hand, too: what does not commit is not said. */
+  withoutEffect(call, { outcome, code, message }) {
+    const said = { outcome, body: problem(code, message) };
+    return call.direction === "compensation" ? said : this.transaction(() => this.closeOut(call, said));
+  }
+
+  /** Closes an attempt out, and says what is to be answered: this, or what others did meanwhile. */
+  closeOut(call, said) {
+    const row = this.row(call.request);
+    const held = this.held(call, row);
+    if (held && (held.outcome !== "fenced" || held.fenced === FOR_EVER)) return held;
+    if (call.attempt >= row.fenced_through) this.fence(call.request, call.attempt, JSON.stringify(said));
+    return said;
+  }
+
+  decide(call, operation) {
+    const undo = call.direction === "compensation";
+    // The forward row first, always: one order for all.
+    const forward = undo ? this.row(call.forward) : undefined;
+    const held = this.held(call, this.row(call.request));
+    if (held) return held;
+    if (undo) {
+      this.fence(call.forward, FOR_EVER);
+      if (forward.outcome !== "applied" && forward.outcome !== "partial") {
+        return this.keep(call, { outcome: "applied", body: "NothingToUndo" });
       }
-      if (row.fenced_through === FOR_EVER) return { outcome: "fenced", fenced: FOR_EVER };
-      if (row.outcome) return { outcome: row.outcome, body: JSON.parse(row.body) };
-      if (call.attempt <= row.fenced_through) return { outcome: "fenced", fenced: row.fenced_through };
-      if (undo) {
-        this.fence(call.forward, FOR_EVER);
-        if (forward.outcome !== "applied" && forward.outcome !== "partial") {
-          return this.keep(call, { outcome: "applied", body: "NothingToUndo" });
-        }
-      }
-      return this.keep(call, operation(this.db, call.data, call.attempt));
-    });
+    }
+    return this.keep(call, operation(this.db, call.data, call.attempt));
+  }
+
+  /** What a row answers by itself; undefined if the call is to run. */
+  held(call, row) {
+    if (row.outcome && row.input_digest !== call.digest) {
+      return { outcome: "mismatch", body: problem("mismatch", "this request is held with another input") };
+    }
+    if (row.fenced_through === FOR_EVER) return { outcome: "fenced", fenced: FOR_EVER };
+    if (row.outcome) return { outcome: row.outcome, body: JSON.parse(row.body) };
+    if (row.closed_out && call.attempt <= row.fenced_through) return JSON.parse(row.closed_out);
+    if (call.attempt <= row.fenced_through) return { outcome: "fenced", fenced: row.fenced_through };
+    return undefined;
   }
 
   /** Says what became of a request, and closes it out where it is asked to. */
@@ -134,9 +165,8 @@ class Barrier {
     return this.transaction(() => {
       const row = this.row(request);
       if (row.outcome) return kept(row);
-      const fenced = Math.max(row.fenced_through, fenceThrough); // A fence never moves back.
-      this.fence(request, fenced);
-      return { outcome: "fenced", fenced };
+      if (fenceThrough > row.fenced_through) this.fence(request, fenceThrough); // A fence never moves back.
+      return { outcome: "fenced", fenced: Math.max(row.fenced_through, fenceThrough) };
     });
   }
 }
@@ -152,9 +182,6 @@ const header = (message, name) => message.headers?.get(name) || undefined;
 function read(message) {
   const missing = NEEDED.filter((name) => !header(message, name));
   if (missing.length > 0) throw new Malformed(`these headers are missing: ${missing.join(", ")}`);
-  if (header(message, "Amends-Protocol") !== PROTOCOL) {
-    throw new Failed("persistent", "protocol", `version ${PROTOCOL} is spoken here`);
-  }
   const call = {
     direction: header(message, "Amends-Direction"),
     request: header(message, "Amends-Request-Id"),
@@ -198,18 +225,21 @@ class Participant {
 
   /** What a command is answered with. */
   handle(message) {
+    const isOurs = header(message, "Amends-Protocol") === PROTOCOL;
+    const stranger = new Failed("persistent", "protocol", `version ${PROTOCOL} is spoken here`);
+    let call;
     try {
-      const call = read(message);
-      const operation = OPERATIONS[`${message.subject.split(".").at(-1)}/${call.direction}`];
-      if (!operation) throw new Failed("persistent", "no-such-operation", `nobody here knows ${message.subject}`);
-      return this.barrier.command(call, operation);
+      call = read(message);
     } catch (error) {
-      if (error instanceof Failed) return { outcome: error.outcome, body: problem(error.code, error.message) };
-      if (error instanceof Malformed) {
-        return { outcome: "persistent", body: problem("malformed", error.message), final: true };
-      }
-      throw error;
+      if (!(error instanceof Malformed)) throw error;
+      if (!isOurs) return { outcome: "persistent", body: problem(stranger.code, stranger.message) };
+      return { outcome: "persistent", body: problem("malformed", error.message), final: true };
     }
+    if (!isOurs) return this.barrier.withoutEffect(call, stranger);
+    const operation = OPERATIONS[`${message.subject.split(".").at(-1)}/${call.direction}`];
+    if (operation) return this.barrier.command(call, operation);
+    const unknown = new Failed("persistent", "no-such-operation", `nobody here knows ${message.subject}`);
+    return this.barrier.withoutEffect(call, unknown);
   }
 
   async take(message) {

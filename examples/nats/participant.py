@@ -62,6 +62,7 @@ CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY, account TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS barrier (
   request_id      TEXT NOT NULL PRIMARY KEY,
   fenced_through  INTEGER NOT NULL DEFAULT 0,
+  closed_out      TEXT,
   outcome         TEXT,
   body            TEXT,
   input_digest    TEXT
@@ -80,41 +81,69 @@ class Barrier:
         return self.look(request)
 
     def look(self, request):
-        columns = "fenced_through, outcome, body, input_digest"
+        columns = "fenced_through, outcome, body, input_digest, closed_out"
         return self.db.execute(f"SELECT {columns} FROM barrier WHERE request_id = ?", (request,)).fetchone()
 
-    def command(self, call, operation):
-        """Answers a command: (outcome, body, fenced through)."""
+    def transaction(self, work):
         self.db.execute("BEGIN IMMEDIATE")
         try:
-            answer = self.decide(call, operation)
+            answer = work()
             self.db.execute("COMMIT")
             return answer
-        except Failed as failed:
-            self.db.execute("ROLLBACK")
-            return failed.outcome, {"code": failed.code, "message": str(failed)}, None
         except BaseException:
             self.db.execute("ROLLBACK")
             raise
+
+    def command(self, call, operation):
+        """Answers a command: (outcome, body, fenced through)."""
+        try:
+            return self.transaction(lambda: self.decide(call, operation))
+        except Failed as failed:
+            return self.without_effect(call, failed)
+
+    def without_effect(self, call, failed):
+        """Answers a command that failed. Another process may have it in hand, too: what does not commit is not said."""
+        said = failed.outcome, {"code": failed.code, "message": str(failed)}, None
+        return said if call["direction"] == "compensation" else self.transaction(lambda: self.close_out(call, said))
+
+    def close_out(self, call, said):
+        """Closes an attempt out, and says what is to be answered: this, or what others did meanwhile."""
+        row = self.row(call["request"])
+        fenced, attempt = row[0], call["attempt"]
+        held = self.held(call, row)
+        if held and (held[0] != "fenced" or fenced == FOR_EVER):
+            return held
+        if attempt >= fenced:
+            self.fence(call["request"], attempt, json.dumps(said[:2]))
+        return said
 
     def decide(self, call, operation):
         undo = call["direction"] == "compensation"
         # The forward row first, always: one order for all.
         forward = self.row(call["forward"]) if undo else None
-        fenced, outcome, body, digest = self.row(call["request"])
+        held = self.held(call, self.row(call["request"]))
+        if held:
+            return held
+        if undo:
+            self.fence(call["forward"], FOR_EVER)
+            if forward[1] not in ("applied", "partial"):
+                return self.keep(call, "applied", "NothingToUndo")
+        return self.keep(call, *operation(self.db, call["data"], call["attempt"]))
+
+    def held(self, call, row):
+        """What a row answers by itself; None if the call is to run."""
+        fenced, outcome, body, digest, closed_out = row
         if outcome and digest != call["digest"]:
             return "mismatch", {"code": "mismatch", "message": "this request is held with another input"}, None
         if fenced == FOR_EVER:
             return "fenced", None, FOR_EVER
         if outcome:
             return outcome, json.loads(body), None
+        if closed_out and call["attempt"] <= fenced:
+            return (*json.loads(closed_out), None)
         if call["attempt"] <= fenced:
             return "fenced", None, fenced
-        if undo:
-            self.fence(call["forward"], FOR_EVER)
-            if forward[1] not in ("applied", "partial"):
-                return self.keep(call, "applied", "NothingToUndo")
-        return self.keep(call, *operation(self.db, call["data"], call["attempt"]))
+        return None
 
     def keep(self, call, outcome, body):
         self.db.execute(
@@ -123,28 +152,24 @@ class Barrier:
         )
         return outcome, body, None
 
-    def fence(self, request, attempt):
-        self.db.execute("UPDATE barrier SET fenced_through = ? WHERE request_id = ?", (attempt, request))
+    def fence(self, request, attempt, closed_out=None):
+        change = "UPDATE barrier SET fenced_through = ?, closed_out = ? WHERE request_id = ?"
+        self.db.execute(change, (attempt, closed_out, request))
 
     def query(self, request, fence_through):
         """Says what became of a request, and closes it out where it is asked to."""
         if fence_through is None:
             row = self.look(request)
             return (row[1], json.loads(row[2]), None) if row and row[1] else ("absent", None, None)
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            fenced, outcome, body, _ = self.row(request)
-            if outcome:
-                answer = outcome, json.loads(body), None
-            else:
-                # A fence never moves back.
-                self.fence(request, max(fenced, fence_through))
-                answer = "fenced", None, max(fenced, fence_through)
-            self.db.execute("COMMIT")
-            return answer
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
+        return self.transaction(lambda: self.find_or_fence(request, fence_through))
+
+    def find_or_fence(self, request, fence_through):
+        fenced, outcome, body, *_ = self.row(request)
+        if outcome:
+            return outcome, json.loads(body), None
+        if fence_through > fenced:  # A fence never moves back.
+            self.fence(request, fence_through)
+        return "fenced", None, max(fenced, fence_through)
 
 
 # --- the wire --------------------------------------------------------------------------------------------------
@@ -159,8 +184,6 @@ def read(headers, body):
     missing = [name for name in NEEDED if not headers.get(name)]
     if missing:
         raise Malformed(f"these headers are missing: {', '.join(missing)}")
-    if headers.get("Amends-Protocol") != PROTOCOL:
-        raise Failed("persistent", "protocol", f"version {PROTOCOL} is spoken here")
     direction = headers["Amends-Direction"]
     if direction not in ("forward", "compensation"):
         raise Malformed(f"'{direction}' is no direction")
@@ -200,15 +223,19 @@ class Participant:
 
     def handle(self, subject, headers, body):
         """What a command is answered with."""
+        is_ours = headers.get("Amends-Protocol") == PROTOCOL
+        stranger = Failed("persistent", "protocol", f"version {PROTOCOL} is spoken here")
         try:
             call = read(headers, body)
-            operation = self.operations.get((subject.rsplit(".", 1)[1], call["direction"]))
-            if operation is None:
-                raise Failed("persistent", "no-such-operation", f"{self.service} does not know {subject}")
         except Malformed as error:
-            return "persistent", {"code": "malformed", "message": str(error)}, None
-        except Failed as failed:
-            return failed.outcome, {"code": failed.code, "message": str(failed)}, None
+            code, message = ("malformed", error) if is_ours else (stranger.code, stranger)
+            return "persistent", {"code": code, "message": str(message)}, None
+        operation = self.operations.get((subject.rsplit(".", 1)[1], call["direction"]))
+        if not is_ours:
+            return self.barrier.without_effect(call, stranger)
+        if operation is None:
+            unknown = Failed("persistent", "no-such-operation", f"{self.service} does not know {subject}")
+            return self.barrier.without_effect(call, unknown)
         return self.barrier.command(call, operation)
 
     async def take(self, message):

@@ -30,11 +30,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::ports::Clock;
+use amends_barrier as barrier;
 use amends_workflows::names::Sku;
 use amends_workflows::ports::{
     self, Inventory, Ledger, Notifications, Payments, Receipts, Risk, Sales, Shipping,
 };
 use sea_orm::{ConnectionTrait, DbErr};
+use serde_json::Value;
+use uuid::Uuid;
 
 pub use audit::{End, Ended, Finding, audit};
 pub use fault::{InvalidFault, Kind, PlannedFault};
@@ -114,6 +117,20 @@ impl Participants {
     /// When the database fails.
     pub async fn plan(&self, business_key: &str, faults: &[PlannedFault]) -> Result<(), DbErr> {
         self.service.plan(business_key, faults).await
+    }
+
+    /// Closes an attempt of a forward call out that is to be answered in these words, which say that nothing took effect.
+    /// Gives what is to be answered.
+    ///
+    /// # Errors
+    /// When the database fails: then it may not be said that nothing took effect.
+    pub async fn close_out(
+        &self,
+        request_id: Uuid,
+        attempt: u32,
+        said: &str,
+    ) -> Result<barrier::Answer<barrier::Outcome<Value, Value>>, barrier::Error> {
+        self.service.close_out(request_id, attempt, said).await
     }
 
     /// Compares what happened here with how the sagas ended. See [`audit`].

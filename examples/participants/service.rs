@@ -1,6 +1,7 @@
 //! How every call is taken: what is planned for it, the barrier, the effect, and the answer.
 
 mod backlog;
+mod closing;
 mod planned;
 mod query;
 
@@ -401,6 +402,7 @@ impl Service {
                 Err(CallError::Partial(output.unwrap_or_default()))
             }
             barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out").into()),
+            barrier::Answer::ClosedOut(said) => Err(Fault::new(code::UNAVAILABLE, said).into()),
             barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values").into()),
         }
     }
@@ -424,6 +426,7 @@ impl Service {
             barrier::Answer::Kept(barrier::Undo::Undone) => Ok(Undo::Undone),
             barrier::Answer::Kept(barrier::Undo::NothingToUndo) => Ok(Undo::NothingToUndo),
             barrier::Answer::Fenced(_) => Err(Fault::new(code::FENCED, "closed out").into()),
+            barrier::Answer::ClosedOut(said) => Err(Fault::new(code::UNAVAILABLE, said).into()),
             barrier::Answer::Mismatch => Err(Fault::new(code::MISMATCH, "held with other values").into()),
         }
     }

@@ -151,7 +151,7 @@ impl Nats {
                 ack_wait: left::ack_wait(self.pace),
                 ..ParticipantSettings::new(service)
             };
-            let handler = served::Service::new(service, participants.all());
+            let handler = served::Service::new(service, participants.all(), participants.clone());
             let participant = Participant::start(self.connection.clone(), settings, handler).await?;
             self.participants.push(participant);
         }

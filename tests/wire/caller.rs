@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use amends_nats_testkit::Server;
-use async_nats::jetstream::consumer::{Consumer, pull};
+use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::{self, stream};
 use async_nats::{HeaderMap, Message};
 use futures_util::StreamExt as _;
@@ -28,7 +28,6 @@ pub enum Program {
 pub struct Caller {
     client: async_nats::Client,
     jetstream: jetstream::Context,
-    replies: Consumer<pull::Config>,
     folder: TempDir,
     program: Program,
     participant: Child,
@@ -50,10 +49,10 @@ impl Caller {
         let server = Server::start();
         let client = async_nats::connect(server.url()).await.expect("the server answers");
         let jetstream = jetstream::new(client.clone());
-        let replies = declare(&jetstream).await;
+        declare(&jetstream).await;
         let folder = tempfile::tempdir().expect("a folder");
         let participant = participant(program, &server, &folder);
-        Self { client, jetstream, replies, folder, program, participant, server }
+        Self { client, jetstream, folder, program, participant, server }
     }
 
     /// Where the server listens.
@@ -78,7 +77,7 @@ impl Caller {
         let request = |kind: u128| uuid::Uuid::from_u128((id(case) << 8) | kind).to_string();
         let (forward, undo) = (request(1), request(2));
         let mut headers = HeaderMap::new();
-        headers.insert("Amends-Protocol", "1");
+        headers.insert("Amends-Protocol", if op.stranger { "0" } else { "1" });
         headers.insert("Amends-Saga", request(0).as_str());
         headers.insert("Amends-Request-Id", if op.undo { undo.as_str() } else { forward.as_str() });
         headers.insert("Amends-Direction", if op.undo { "compensation" } else { "forward" });
@@ -92,30 +91,28 @@ impl Caller {
         }
         let input = json!({"order": case, "cents": 500, "does": word(op.does), "undo": word(op.does)});
         let body = if op.undo { json!({"input": input, "forward": "in_doubt"}) } else { input };
-        let answer = if op.query { self.ask(headers, body).await } else { self.order(headers, body).await };
+        let operation = if op.unknown { "nothing" } else { "charge" };
+        let answer = match op.query {
+            true => self.ask(headers, body).await,
+            false => self.order(operation, headers, body).await,
+        };
         in_short(&answer)
     }
 
-    /// Sends a command with these headers, and waits for its reply.
-    pub async fn order(&self, mut headers: HeaderMap, body: serde_json::Value) -> Message {
+    /// Sends a command for this operation with these headers, and waits for its reply.
+    async fn order(&self, operation: &str, mut headers: HeaderMap, body: serde_json::Value) -> Message {
         headers.insert("Amends-Reply-To", "amends.reply.test");
+        // Not from the stream, which keeps one of two replies with one id.
+        let mut replies = self.client.subscribe("amends.reply.test").await.expect("it is subscribed to");
+        self.client.flush().await.expect("the server knows of it");
         let sent = self.jetstream.publish_with_headers(
-            "amends.command.payments.charge",
+            format!("amends.command.payments.{operation}"),
             headers,
             body.to_string().into(),
         );
         sent.await.expect("it leaves").await.expect("the stream takes it");
-        let mut replies = self
-            .replies
-            .batch()
-            .max_messages(1)
-            .expires(PATIENCE)
-            .messages()
-            .await
-            .expect("replies can be pulled");
-        let reply = replies.next().await.expect("a reply comes").expect("a reply comes");
-        reply.double_ack().await.expect("it is acknowledged");
-        reply.message.clone()
+        let reply = tokio::time::timeout(PATIENCE, replies.next()).await;
+        reply.expect("a reply comes").expect("the subscription stays")
     }
 
     async fn ask(&self, headers: HeaderMap, body: serde_json::Value) -> Message {
@@ -157,7 +154,7 @@ fn participant(program: Program, server: &Server, folder: &TempDir) -> Child {
 }
 
 /// The streams of an installation, and the consumer of an engine.
-async fn declare(jetstream: &jetstream::Context) -> Consumer<pull::Config> {
+async fn declare(jetstream: &jetstream::Context) {
     let stream = |name: &str, subject: &str| stream::Config {
         name: name.to_owned(),
         subjects: vec![subject.to_owned()],
@@ -172,7 +169,7 @@ async fn declare(jetstream: &jetstream::Context) -> Consumer<pull::Config> {
         filter_subject: "amends.reply.test".to_owned(),
         ..pull::Config::default()
     };
-    replies.create_consumer(consumer).await.expect("a consumer")
+    replies.create_consumer(consumer).await.expect("a consumer");
 }
 
 fn id(case: &str) -> u128 {

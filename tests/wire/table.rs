@@ -1,7 +1,5 @@
 //! The table of calls: what came before, the call, its answer, and how many lines the ledger then holds. It is the table of
 //! `adapters/barrier/tests/barrier/table.rs`, on the wire.
-//!
-//! Attempts grow where the same outcome is told twice: the stream of replies keeps one of two replies with one id.
 
 use crate::caller::Caller;
 
@@ -18,6 +16,10 @@ pub enum Does {
 #[derive(Debug, Clone, Copy)]
 pub struct Op {
     pub query: bool,
+    /// A command for an operation that nobody knows.
+    pub unknown: bool,
+    /// A command of another version of the contract.
+    pub stranger: bool,
     pub undo: bool,
     pub attempt: u32,
     pub does: Does,
@@ -29,7 +31,18 @@ use Does::{Fail, Partly, Refuse, Succeed};
 
 /// Attempt n of the forward call.
 const fn forward(attempt: u32, does: Does) -> Op {
-    Op { query: false, undo: false, attempt, does, other_input: false, fence_through: None }
+    let (query, unknown, stranger, undo) = (false, false, false, false);
+    Op { query, unknown, stranger, undo, attempt, does, other_input: false, fence_through: None }
+}
+
+/// Attempt n of the forward call, for an operation that nobody knows.
+const fn unknown(attempt: u32) -> Op {
+    Op { unknown: true, ..forward(attempt, Succeed) }
+}
+
+/// Attempt n of the forward call, in another version of the contract.
+const fn stranger(attempt: u32) -> Op {
+    Op { stranger: true, ..forward(attempt, Succeed) }
 }
 
 /// Attempt n of the compensation.
@@ -84,12 +97,34 @@ const TABLE: &[Case] = &[
     (&[query(Some(2)), query(Some(1))], forward(2, Succeed), "fenced 2", 0),
     (&[forward(1, Succeed), query_undo(Some(1))], undo(1, Succeed), "fenced 1", 1),
     (&[forward(1, Succeed), query_undo(Some(1))], undo(2, Succeed), "applied Undone", 2),
-    // A first call runs, and keeps what it says; a failure keeps nothing.
+    // An attempt that was answered without effect is closed out: it is answered so again, and later ones run.
+    (&[forward(1, Fail)], forward(1, Succeed), "transient gateway-down", 0),
+    (&[forward(2, Fail)], forward(1, Succeed), "transient gateway-down", 0),
+    (&[forward(2, Fail)], forward(2, Succeed), "transient gateway-down", 0),
+    (&[forward(2, Fail)], forward(3, Succeed), "applied attempt 3", 1),
+    (&[forward(2, Fail)], other(forward(2, Succeed)), "transient gateway-down", 0),
+    (&[unknown(1), forward(2, Fail)], forward(1, Succeed), "transient gateway-down", 0),
+    (&[forward(1, Fail), forward(2, Succeed)], forward(1, Fail), "applied attempt 2", 1),
+    (&[forward(1, Fail), query(Some(1))], forward(1, Succeed), "transient gateway-down", 0),
+    (&[forward(1, Fail), query(Some(2))], forward(1, Succeed), "fenced 2", 0),
+    (&[forward(1, Fail), query(Some(2))], forward(2, Succeed), "fenced 2", 0),
+    (&[forward(2, Fail)], query(Some(1)), "fenced 2", 0),
+    (&[unknown(1)], forward(1, Succeed), "persistent no-such-operation", 0),
+    (&[unknown(1)], forward(2, Succeed), "applied attempt 2", 1),
+    (&[stranger(1)], forward(1, Succeed), "persistent protocol", 0),
+    (&[stranger(1)], forward(2, Succeed), "applied attempt 2", 1),
+    // What is kept is answered by whoever would have failed.
+    (&[forward(1, Succeed)], unknown(1), "applied attempt 1", 1),
+    (&[forward(1, Refuse)], stranger(1), "refused attempt 1", 0),
+    (&[undo(1, Succeed)], unknown(1), "fenced for ever", 0),
+    (&[forward(1, Succeed)], other(unknown(1)), "mismatch mismatch", 1),
+    // A compensation is not closed out: its next attempt is told what is kept.
+    (&[forward(1, Succeed), undo(1, Fail)], undo(1, Succeed), "applied Undone", 2),
+    // A first call runs, and keeps what it says.
     (&[], forward(1, Succeed), "applied attempt 1", 1),
     (&[], forward(1, Partly), "partial attempt 1", 1),
     (&[], forward(1, Refuse), "refused attempt 1", 0),
     (&[], forward(1, Fail), "transient gateway-down", 0),
-    (&[forward(1, Fail)], forward(1, Succeed), "applied attempt 1", 1),
     (&[query(None)], forward(1, Succeed), "applied attempt 1", 1),
     // A compensation undoes what took effect and nothing else.
     (&[], undo(1, Succeed), "applied NothingToUndo", 0),

@@ -30,6 +30,9 @@ pub enum Answer<K> {
     Kept(K),
     /// This transmission is closed out: it had no effect and never will.
     Fenced(Fence),
+    /// The same, where [`close_out`](crate::close_out) closed it, or a later attempt: what was said then, to be said again.
+    /// Never of a compensation.
+    ClosedOut(String),
     /// The request id is held with other parameters. This call had no effect.
     Mismatch,
 }

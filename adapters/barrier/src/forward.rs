@@ -11,7 +11,8 @@ use crate::{Answer, Call, Error, Outcome, row, rules};
 ///
 /// `body` is called only if the call is to take effect; it writes through the same `txn`. An [`Outcome`]
 /// is kept when the caller commits. Its error, whatever the service means by it (not now, or not without
-/// somebody's help), undoes what it wrote, keeps nothing and is passed through.
+/// somebody's help), undoes what it wrote, keeps nothing and is passed through. Before such a failure is
+/// answered, [`close_out`](crate::close_out) the attempt if another hand may have it.
 ///
 /// # Errors
 ///

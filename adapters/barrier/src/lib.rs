@@ -6,6 +6,9 @@
 //! *not* an engine, *not* a client of one, and needs none of it at run time; it is *not* a lock
 //! service; and it guards only effects that are written in the same transaction as its row.
 //!
+//! A call that can be in two hands at once, as with a broker that delivers again, is closed out before it is
+//! answered that nothing took effect: see [`close_out`]. That is one more transaction, of the failing path only.
+//!
 //! The first row that fits, from the top:
 //!
 //! | call | answer |
@@ -13,12 +16,15 @@
 //! | [`forward`] or [`compensate`] with another input digest than the kept one | [`Answer::Mismatch`], no effect |
 //! | [`forward`] after its compensation | [`Answer::Fenced`] with [`Fence::ForEver`], no effect |
 //! | [`forward`] or [`compensate`], an answer is kept | [`Answer::Kept`] with that answer, no further effect |
+//! | [`forward`] with an attempt that is fenced, where [`close_out`] did it | [`Answer::ClosedOut`] with what was said then, no effect |
 //! | [`forward`] or [`compensate`] with an attempt that is fenced | [`Answer::Fenced`], no effect |
 //! | [`forward`] | the body runs; its [`Outcome`] is kept; its error rolls back and keeps nothing |
 //! | [`compensate`], no success or partial of the forward call kept | [`Undo::NothingToUndo`], and the forward call is fenced for ever |
 //! | [`compensate`] | the body runs; its [`Undo`] is kept; its error rolls back and keeps nothing |
 //! | [`query`] or [`query_compensation`], an answer is kept | [`Finding::Kept`] with that answer |
 //! | a query that asks to fence | waits for a running call, fences, [`Finding::Fenced`] |
+//! | [`close_out`], an answer is kept, or the call is closed for ever | that, as [`forward`] would say it |
+//! | [`close_out`] | waits for a running call, fences, keeps what is said, [`Answer::ClosedOut`] |
 //! | a query | [`Finding::InProgress`] if it is known that a call runs, else [`Finding::Absent`] |
 //!
 //! ```
@@ -74,6 +80,8 @@
 //! - Once a compensation has answered, its forward call never takes effect any more.
 //! - [`Finding::Fenced`] and [`Answer::Fenced`] are final for the attempts they cover; a later attempt of
 //!   the same request id runs, unless the fence is for ever.
+//! - Of a call that [`close_out`] has closed out, no transmission up to its attempt takes effect any more, in
+//!   whatever hand it is. A call that failed and is not closed out may still take effect elsewhere.
 //!
 //! # Not guaranteed
 //!
@@ -97,10 +105,11 @@
 //! `IMMEDIATE`, as [`in_transaction`] does, for one that has read before its first write fails at once
 //! when another writer came between. A query that does not fence needs no such transaction, and in WAL
 //! mode it waits for nobody. On PostgreSQL the row is the lock; use READ COMMITTED (its
-//! default). The tests of this crate run on SQLite; a test on a PostgreSQL server is still to come.
+//! default). The tests of this crate run on both: the whole table on SQLite, who waits for whom on PostgreSQL too.
 
 mod answer;
 mod call;
+mod close_out;
 mod compensate;
 mod error;
 mod forward;
@@ -112,6 +121,7 @@ mod transaction;
 // The public interface is:
 pub use answer::{Answer, Fence, Finding, Outcome, Undo};
 pub use call::{Call, digest};
+pub use close_out::{Closing, close_out};
 pub use compensate::compensate;
 pub use error::Error;
 pub use forward::forward;

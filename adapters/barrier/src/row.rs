@@ -17,8 +17,10 @@ pub(crate) struct Model {
     pub(crate) request_id: Uuid,
     /// The forward request that this compensation undoes; none for a forward call.
     pub(crate) compensates: Option<Uuid>,
-    /// The highest attempt that a query has closed out.
+    /// The highest attempt that is closed out.
     pub(crate) fenced_through: Option<i64>,
+    /// What was said of that attempt by who closed it out; none where a query did.
+    pub(crate) closed_out: Option<String>,
     /// Set on a forward call's row by its compensation.
     pub(crate) fenced_for_ever: bool,
     /// Set with the outcome, never before: a call that keeps nothing binds nobody to its input.
@@ -50,6 +52,7 @@ pub async fn install<C: ConnectionTrait>(db: &C) -> Result<(), Error> {
         .col(ColumnDef::new(Column::RequestId).uuid().not_null().primary_key())
         .col(ColumnDef::new(Column::Compensates).uuid())
         .col(ColumnDef::new(Column::FencedThrough).big_integer())
+        .col(ColumnDef::new(Column::ClosedOut).text())
         .col(ColumnDef::new(Column::FencedForEver).boolean().not_null())
         .col(ColumnDef::new(Column::InputDigest).var_binary(32))
         .col(ColumnDef::new(Column::Outcome).text())
@@ -133,7 +136,26 @@ impl Model {
     }
 
     pub(crate) async fn fence_through(&self, txn: &DatabaseTransaction, attempt: u32) -> Result<(), DbErr> {
-        self.update(txn, [(Column::FencedThrough, i64::from(attempt).into())]).await
+        self.fence_out(txn, attempt, None).await
+    }
+
+    pub(crate) async fn close_out(
+        &self,
+        txn: &DatabaseTransaction,
+        attempt: u32,
+        said: &str,
+    ) -> Result<(), DbErr> {
+        self.fence_out(txn, attempt, Some(said.to_owned())).await
+    }
+
+    async fn fence_out(
+        &self,
+        txn: &DatabaseTransaction,
+        attempt: u32,
+        said: Option<String>,
+    ) -> Result<(), DbErr> {
+        let changes = [(Column::FencedThrough, i64::from(attempt).into()), (Column::ClosedOut, said.into())];
+        self.update(txn, changes).await
     }
 
     pub(crate) async fn fence_for_ever(&self, txn: &DatabaseTransaction) -> Result<(), DbErr> {
@@ -165,6 +187,16 @@ impl Model {
         }
         // Only `fence_through` writes the column, so a number beyond `u32` is somebody else's; it fences all.
         self.fenced_through.map(|attempt| Fence::Through(u32::try_from(attempt).unwrap_or(u32::MAX)))
+    }
+
+    /// What is said of an attempt that is fenced by who closed it, or a later one, out.
+    pub(crate) fn said_of(&self, attempt: u32) -> Option<&str> {
+        self.closed_out.as_deref().filter(|_| Some(i64::from(attempt)) <= self.fenced_through)
+    }
+
+    /// The digest of the input that the kept answer is for.
+    pub(crate) fn digest(&self) -> Option<[u8; 32]> {
+        self.input_digest.as_deref().and_then(|digest| digest.try_into().ok())
     }
 
     /// Whether the kept answer stands for an effect, whole or in part.

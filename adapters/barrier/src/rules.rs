@@ -29,6 +29,9 @@ pub(crate) fn settled<K: Keep>(
     if let Some(kept) = row.kept()? {
         return Ok(Some(Answer::Kept(kept)));
     }
+    if let Some(said) = row.said_of(call.attempt) {
+        return Ok(Some(Answer::ClosedOut(said.to_owned())));
+    }
     Ok(row.fence().filter(|fence| call.attempt <= fence.through()).map(Answer::Fenced))
 }
 

@@ -3,9 +3,12 @@
 //! [`Participant::start`] does what `PROTOCOL.md` asks of the wire. What is done, and the barrier, is the service's own
 //! [`Handler`], in a transaction of its own.
 //!
+//! Whoever answers that nothing took effect has closed that transmission out before: the broker may have given the command
+//! to another hand meanwhile. That is one more transaction of the service, of failing commands only.
+//!
 //! Failure cases. *The process dies* anywhere: the command comes again, the barrier answers from what is kept, the reply is
 //! published again under its id. *The handler cannot work now, or panics*: nothing is answered, the command comes again
-//! after a growing delay. *The stream does not take the reply*: the same. What can break in pulling is
+//! after a growing delay. *An attempt cannot be closed out*: the same. *The stream does not take the reply*: the same. What can break in pulling is
 //! [`taking`](crate::taking)'s.
 
 mod commands;
@@ -42,7 +45,7 @@ impl NotNow {
 ///
 /// # Guarantees asked of an implementation
 /// It keeps the barrier of `PROTOCOL.md`, section 6, in the transaction of its effects: `amends-barrier` does that in SQL.
-/// When a call returns, what it answers is committed.
+/// When a call returns, what it answers is committed. A refusal is kept as an effect is.
 #[async_trait]
 pub trait Handler: Send + Sync + 'static {
     /// Takes a command.
@@ -50,6 +53,17 @@ pub trait Handler: Send + Sync + 'static {
     /// # Errors
     /// When the service cannot work now; the command comes again.
     async fn command(&self, call: &Call) -> Result<Reply, NotNow>;
+
+    /// Closes this attempt of a forward command out, which is about to be answered with `reply`: that nothing took effect.
+    /// The same command may be in another hand, whose effect nobody would hear of any more. Asked for by the helper after
+    /// [`Self::command`] has failed so, and where it turns a command away itself.
+    ///
+    /// `PROTOCOL.md`, section 7, has the steps. Gives what is to be answered: `reply` once no transmission up to this attempt can take effect any more, or what the
+    /// barrier holds by now (`amends_barrier::close_out`). An operation that changes nothing gives `reply` as it is.
+    ///
+    /// # Errors
+    /// When it could not be made durable: nothing is answered, and the command comes again.
+    async fn close_out(&self, call: &Call, reply: Reply) -> Result<Reply, NotNow>;
 
     /// Says what became of a request; [`Call::fence_through`] says when it is to be closed out.
     ///

@@ -99,6 +99,10 @@ impl Handler for Forgets {
         Ok(Reply::Applied(call.body.clone()))
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
         Ok(Reply::Absent)
     }
@@ -117,6 +121,10 @@ impl Handler for Service {
         let gone = |_| NotNow::because("the writer is gone");
         self.0.send((call.clone(), answer)).await.map_err(|_| NotNow::because("the writer is gone"))?;
         answered.await.map_err(gone)?
+    }
+
+    async fn close_out(&self, _: &Call, _: Reply) -> Result<Reply, NotNow> {
+        Err(NotNow::because("nothing fails in this measurement"))
     }
 
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
@@ -167,6 +175,7 @@ async fn carry_out(txn: &DatabaseTransaction, call: &Call) -> Result<Reply, Erro
         Answer::Kept(Outcome::Partial(result)) => Reply::partial(result.as_ref()),
         Answer::Kept(Outcome::Refused(reason)) => Reply::refused(&reason),
         Answer::Fenced(fence) => Reply::Fenced(fence.through()),
+        Answer::ClosedOut(said) => Reply::from_said(&said),
         Answer::Mismatch => Reply::Mismatch,
     })
 }

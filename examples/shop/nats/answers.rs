@@ -3,9 +3,11 @@
 //! Over a wire it is the participant that says what its own codes mean: by the rules that callers go by.
 
 use amends::prelude::{Class, Classifier, Finding, Undo, UndoFinding};
+use amends_barrier::{self as barrier, Outcome};
 use amends_nats::{Call, NotNow, Reply, Trouble};
 use amends_workflows::ports::{Answer, CallError, Fault, UndoAnswer, UndoError, code};
 use serde::Serialize;
+use serde_json::Value;
 
 /// The answer to a command.
 pub(super) fn told<T: Serialize, R: Serialize>(
@@ -20,6 +22,18 @@ pub(super) fn told<T: Serialize, R: Serialize>(
         Err(CallError::Partial(result)) => Reply::Partial(result),
         Err(CallError::Failed(fault)) if fault.code == code::FENCED => Reply::Fenced(call.attempt),
         Err(CallError::Failed(fault)) => failed(rules, call, fault),
+    }
+}
+
+/// The answer to a command that was closed out: what was said, or what another process has done meanwhile.
+pub(super) fn closed_out(answer: barrier::Answer<Outcome<Value, Value>>) -> Reply {
+    match answer {
+        barrier::Answer::ClosedOut(said) => Reply::from_said(&said),
+        barrier::Answer::Kept(Outcome::Success(result)) => Reply::applied(&result),
+        barrier::Answer::Kept(Outcome::Partial(result)) => Reply::partial(result.as_ref()),
+        barrier::Answer::Kept(Outcome::Refused(reason)) => Reply::refused(&reason),
+        barrier::Answer::Fenced(fence) => Reply::Fenced(fence.through()),
+        barrier::Answer::Mismatch => Reply::Mismatch,
     }
 }
 

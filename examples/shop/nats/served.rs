@@ -20,21 +20,24 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::answers::{found, told, undo_found, undone};
+use super::answers::{closed_out, found, told, undo_found, undone};
 use super::ports::{
     CARRIER, LEDGER, LETTER_SHOP, PAYMENT_GATEWAY, POST_OFFICE, RISK_ENGINE, SALES, WAREHOUSE,
 };
+use crate::participants::Participants;
 
 /// One of them.
 pub(super) struct Service<All> {
     name: &'static str,
     all: Arc<All>,
+    /// Where all of them keep their barrier.
+    place: Participants,
 }
 
 impl<All> Service<All> {
     /// The one of this name.
-    pub(super) fn new(name: &'static str, all: Arc<All>) -> Self {
-        Self { name, all }
+    pub(super) fn new(name: &'static str, all: Arc<All>, place: Participants) -> Self {
+        Self { name, all, place }
     }
 }
 
@@ -49,6 +52,15 @@ where
             Direction::Compensation => self.backward(call).await,
         };
         Ok(worked.unwrap_or_else(|unreadable| unreadable))
+    }
+
+    async fn close_out(&self, call: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        // It is asked, and changes nothing.
+        if self.name == RISK_ENGINE {
+            return Ok(reply);
+        }
+        let closed = self.place.close_out(call.request_id, call.attempt, &reply.to_said()).await;
+        Ok(closed_out(closed.map_err(NotNow::because)?))
     }
 
     async fn query(&self, call: &Call) -> Result<Reply, NotNow> {

@@ -1,6 +1,8 @@
 //! A participant with a ledger of effects, on a real SQLite file.
 
-use amends_barrier::{Answer, Call, Error, Finding, Outcome, Undo, compensate, forward, in_transaction};
+use amends_barrier::{
+    Answer, Call, Closing, Error, Finding, Outcome, Undo, close_out, compensate, forward, in_transaction,
+};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DatabaseTransaction, DbBackend, Statement,
 };
@@ -72,6 +74,12 @@ impl Service {
             compensate(txn, call, of, || async { effect(txn, call, does).await.map(|_| Undo::Undone) }).await
         })
         .await
+    }
+
+    /// In words that name the attempt.
+    pub(crate) async fn close_out(&self, closing: Closing) -> Result<Answer<Outcome<String, String>>, Error> {
+        let said = format!("busy {}", closing.attempt);
+        in_transaction(&self.db, async |txn| close_out(txn, closing, &said).await).await
     }
 
     pub(crate) async fn query(&self, request_id: Uuid, fence: Option<u32>) -> Found {

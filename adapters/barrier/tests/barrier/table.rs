@@ -1,6 +1,8 @@
 //! Every row of the barrier's table, from the top: what came before, the call, its answer, and how many
 //! lines the ledger then holds.
 
+use amends_barrier::Closing;
+
 use crate::service::{Does, FORWARD, Service, UNDO, call, other_input};
 
 /// One thing that reaches the service.
@@ -16,10 +18,15 @@ enum Op {
     /// A query of the forward call, which may ask to fence.
     Query(Option<u32>),
     QueryUndo(Option<u32>),
+    /// Attempt n of the forward call is closed out.
+    Close(u32),
+    /// The same with another input, and where the input cannot be told.
+    OtherClose(u32),
+    BlindClose(u32),
 }
 
 use Does::{Fail, Partly, Refuse, Succeed};
-use Op::{Forward, OtherForward, OtherUndo, Query, QueryUndo, Undo};
+use Op::{BlindClose, Close, Forward, OtherClose, OtherForward, OtherUndo, Query, QueryUndo, Undo};
 
 /// The answer as a person would write it down: short, and the same for calls and queries.
 async fn deliver(service: &Service, op: Op) -> String {
@@ -35,6 +42,14 @@ async fn deliver(service: &Service, op: Op) -> String {
             format!("{:?}", service.compensate(other_input(call(UNDO, attempt)), FORWARD, does).await)
         }
         Query(fence) => format!("{:?}", service.query(FORWARD, fence).await),
+        Close(attempt) => format!("{:?}", service.close_out(call(FORWARD, attempt).into()).await),
+        OtherClose(attempt) => {
+            format!("{:?}", service.close_out(other_input(call(FORWARD, attempt)).into()).await)
+        }
+        BlindClose(attempt) => {
+            let closing = Closing { input_digest: None, ..call(FORWARD, attempt).into() };
+            format!("{:?}", service.close_out(closing).await)
+        }
         QueryUndo(fence) => format!("{:?}", service.query_compensation(UNDO, fence).await),
     };
     answer.replace('"', "'")
@@ -113,6 +128,54 @@ async fn a_fence_closes_a_request_id_up_to_an_attempt() {
         // What a query said of a compensation's attempts holds as well.
         (&[Forward(1, Succeed), QueryUndo(Some(1))], Undo(1, Succeed), "Ok(Fenced(Through(1)))", 1),
         (&[Forward(1, Succeed), QueryUndo(Some(1))], Undo(2, Succeed), "Ok(Kept(Undone))", 2),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_closed_out_is_answered_so_again_and_later_ones_run() {
+    check(&[
+        (&[], Close(1), "Ok(ClosedOut('busy 1'))", 0),
+        (&[Forward(1, Fail), Close(1)], Forward(1, Succeed), "Ok(ClosedOut('busy 1'))", 0),
+        (&[Close(1)], OtherForward(1, Succeed), "Ok(ClosedOut('busy 1'))", 0),
+        (&[Close(2)], Forward(1, Succeed), "Ok(ClosedOut('busy 2'))", 0),
+        (&[Close(2)], Forward(2, Succeed), "Ok(ClosedOut('busy 2'))", 0),
+        (&[Close(2)], Forward(3, Succeed), "Ok(Kept(Success('attempt 3')))", 1),
+        (&[BlindClose(1)], Forward(1, Succeed), "Ok(ClosedOut('busy 1'))", 0),
+        // The later one is what the fence stands at, and its words are those that are kept.
+        (&[Close(1), Close(2)], Forward(1, Succeed), "Ok(ClosedOut('busy 2'))", 0),
+        (&[Close(2), Close(1)], Forward(2, Succeed), "Ok(ClosedOut('busy 2'))", 0),
+        (&[Close(2)], Close(1), "Ok(ClosedOut('busy 2'))", 0),
+        (&[Close(1), Query(Some(1))], Forward(1, Succeed), "Ok(ClosedOut('busy 1'))", 0),
+        (&[Close(1), Query(Some(2))], Forward(1, Succeed), "Ok(Fenced(Through(2)))", 0),
+        (&[Close(1), Query(Some(2))], Forward(2, Succeed), "Ok(Fenced(Through(2)))", 0),
+        (&[Close(1), Undo(1, Succeed)], Forward(1, Succeed), "Ok(Fenced(ForEver))", 0),
+        // To a query it is a fence like any other, and to a compensation nothing at all.
+        (&[Close(2)], Query(None), "Ok(Absent)", 0),
+        (&[Close(2)], Query(Some(1)), "Ok(Fenced(Through(2)))", 0),
+        (&[Close(2)], Undo(1, Succeed), "Ok(Kept(NothingToUndo))", 0),
+        // A query's fence is enough.
+        (&[Query(Some(2))], Close(1), "Ok(ClosedOut('busy 1'))", 0),
+        (&[Query(Some(2)), Close(1)], Forward(1, Succeed), "Ok(Fenced(Through(2)))", 0),
+        (&[Query(Some(2)), Close(2)], Forward(2, Succeed), "Ok(ClosedOut('busy 2'))", 0),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn closing_an_attempt_out_gives_what_another_hand_did_meanwhile() {
+    check(&[
+        (&[Forward(1, Succeed)], Close(1), "Ok(Kept(Success('attempt 1')))", 1),
+        (&[Forward(1, Partly)], Close(1), "Ok(Kept(Partial(Some('attempt 1'))))", 1),
+        (&[Forward(1, Refuse)], Close(1), "Ok(Kept(Refused('attempt 1')))", 1),
+        (&[Forward(2, Succeed)], Close(1), "Ok(Kept(Success('attempt 2')))", 1),
+        (&[Close(1), Forward(2, Succeed)], Close(1), "Ok(Kept(Success('attempt 2')))", 1),
+        (&[Forward(1, Succeed)], OtherClose(1), "Ok(Mismatch)", 1),
+        (&[Forward(1, Succeed)], BlindClose(1), "Ok(Kept(Success('attempt 1')))", 1),
+        // Of a call that took effect and was undone, "no effect" would be a lie.
+        (&[Forward(1, Succeed), Undo(1, Succeed)], Close(1), "Ok(Fenced(ForEver))", 2),
+        (&[Forward(1, Succeed), Undo(1, Succeed)], BlindClose(1), "Ok(Fenced(ForEver))", 2),
+        (&[Undo(1, Succeed)], Close(1), "Ok(Fenced(ForEver))", 0),
     ])
     .await;
 }

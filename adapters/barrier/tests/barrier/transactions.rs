@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends_barrier::{
-    Answer, Call, Error, Fence, Finding, Outcome, Undo, compensate, digest, forward, in_transaction,
-    purge_older_than, query,
+    Answer, Call, Error, Fence, Finding, Outcome, Undo, close_out, compensate, digest, forward,
+    in_transaction, purge_older_than, query,
 };
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use tokio::sync::Notify;
@@ -80,6 +80,54 @@ async fn a_fencing_query_waits_for_the_running_call() {
 
     assert_eq!(running.await.unwrap().unwrap(), Answer::Kept(success("attempt 1")));
     assert_eq!(found.await.unwrap().unwrap(), Finding::Kept(success("attempt 1")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hand_that_failed_says_what_the_other_one_is_about_to_keep() {
+    let service = Service::start().await;
+    let (first, second) = (service.another_connection().await, service.another_connection().await);
+    let (inside, arrived) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    // Delivered once, it fails.
+    let failed = service.forward(call(FORWARD, 1), Does::Fail).await;
+    assert!(matches!(failed, Err(Failure::NotNow)));
+    // Delivered again, it is in the middle of its body when the first hand is about to answer.
+    let running = tokio::spawn({
+        let (inside, arrived) = (inside.clone(), arrived.clone());
+        async move {
+            in_transaction(&first, async |txn| {
+                forward(txn, call(FORWARD, 1), || async {
+                    let outcome = effect(txn, call(FORWARD, 1), Does::Succeed).await;
+                    inside.notify_one();
+                    arrived.notified().await;
+                    outcome
+                })
+                .await
+            })
+            .await
+        }
+    });
+    inside.notified().await;
+    let closing = tokio::spawn(async move {
+        arrived.notify_one();
+        in_transaction(&second, async |txn| {
+            close_out::<String, String>(txn, call(FORWARD, 1).into(), "busy").await
+        })
+        .await
+    });
+    assert_eq!(running.await.unwrap().unwrap(), Answer::Kept(success("attempt 1")));
+    assert_eq!(closing.await.unwrap().unwrap(), Answer::Kept(success("attempt 1")));
+    assert_eq!(service.count("ledger").await, 1);
+}
+
+#[tokio::test]
+async fn an_attempt_whose_closing_out_does_not_commit_is_open() {
+    let service = Service::start().await;
+    let txn = service.db.begin().await.unwrap();
+    let closed = close_out::<String, String>(&txn, call(FORWARD, 1).into(), "busy").await.unwrap();
+    assert_eq!(closed, Answer::ClosedOut("busy".to_owned()));
+    txn.rollback().await.unwrap();
+    let answer = service.forward(call(FORWARD, 1), Does::Succeed).await.unwrap();
+    assert_eq!(answer, Answer::Kept(success("attempt 1")));
 }
 
 #[tokio::test]

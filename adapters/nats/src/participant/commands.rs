@@ -9,7 +9,9 @@ use futures_util::FutureExt as _;
 
 use super::{Handler, NotNow, Shared};
 use crate::taking::{Answer, Delivery, HeldBy, Taker, Work};
-use crate::wire::{ATTEMPT, Call, DIRECTION, PROTOCOL, REPLY_TO, REQUEST_ID, Reply, SAGA, VERSION};
+use crate::wire::{
+    ATTEMPT, Call, DIRECTION, Direction, PROTOCOL, REPLY_TO, REQUEST_ID, Reply, SAGA, VERSION,
+};
 
 /// The wait before a command that could not be worked on comes again, the first time.
 const DELAY_FIRST: Duration = Duration::from_millis(100);
@@ -57,6 +59,12 @@ impl<H: Handler> Work for Shared<H> {
     }
 }
 
+/// What a handler answers. Its panic concerns this command alone.
+async fn worked(answer: impl Future<Output = Result<Reply, NotNow>>) -> Result<Reply, NotNow> {
+    let worked = AssertUnwindSafe(answer).catch_unwind().await;
+    worked.unwrap_or_else(|_| Err(NotNow("the handler panicked".to_owned())))
+}
+
 impl<H: Handler> Shared<H> {
     /// Carries a command out, and returns once its reply is in the stream.
     async fn replied(&self, delivery: &Delivery) -> Result<Ending, NotNow> {
@@ -87,16 +95,20 @@ impl<H: Handler> Shared<H> {
     }
 
     async fn answered(&self, delivery: &Delivery, headers: &HeaderMap) -> Result<(Reply, Ending), NotNow> {
-        if headers.get(PROTOCOL).is_none_or(|version| version.as_str() != VERSION) {
-            let reply = Reply::persistent("protocol", format!("version {VERSION} is spoken here"));
-            return Ok((reply, Ending::Answered));
-        }
+        let is_ours = headers.get(PROTOCOL).is_some_and(|version| version.as_str() == VERSION);
+        let stranger = || Reply::persistent("protocol", format!("version {VERSION} is spoken here"));
         let call = match Call::read(delivery.subject(), headers, delivery.payload()) {
             Ok(call) => call,
+            // Nobody of this version carries it out, so there is nothing to close.
+            Err(_) if !is_ours => return Ok((stranger(), Ending::Answered)),
             Err(malformed) => return Ok((Reply::persistent("malformed", malformed), Ending::Malformed)),
         };
-        let worked = AssertUnwindSafe(self.handler.command(&call)).catch_unwind().await;
-        let reply = worked.unwrap_or_else(|_| Err(NotNow("the handler panicked".to_owned())))?;
+        let reply = if is_ours { worked(self.handler.command(&call)).await? } else { stranger() };
+        let may_be_in_two_hands = call.direction == Direction::Forward && reply.says_without_effect();
+        let reply = match may_be_in_two_hands {
+            true => worked(self.handler.close_out(&call, reply)).await?,
+            false => reply,
+        };
         Ok((reply, Ending::Answered))
     }
 }

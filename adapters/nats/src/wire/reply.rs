@@ -66,6 +66,16 @@ pub struct Trouble {
     pub wait: Option<Duration>,
 }
 
+/// What is kept of a reply that said that nothing took effect.
+#[derive(Serialize, Deserialize)]
+struct Said {
+    outcome: String,
+    trouble: Trouble,
+}
+
+/// The code of an attempt that was closed out, nobody can tell any more why.
+const CLOSED_OUT: &str = "closed-out";
+
 impl Trouble {
     /// With a code and words.
     pub fn new(code: impl Into<String>, message: impl Display) -> Self {
@@ -134,6 +144,33 @@ impl Reply {
     /// Nothing took effect; will not heal by itself.
     pub fn persistent(code: impl Into<String>, message: impl Display) -> Self {
         Self::Persistent(Trouble::new(code, message))
+    }
+
+    /// The text in which a service keeps what it says of an attempt that it closes out: of [`Self::Transient`] and
+    /// [`Self::Persistent`] all but the time to wait.
+    pub fn to_said(&self) -> String {
+        let (outcome, trouble) = match self {
+            Self::Transient(trouble) | Self::Persistent(trouble) => (self.word(), trouble.clone()),
+            Self::Stale(found) => ("persistent", Trouble::new("stale", found)),
+            other => ("transient", Trouble::new(CLOSED_OUT, other.word())),
+        };
+        serde_json::to_string(&Said { outcome: outcome.to_owned(), trouble }).expect("texts are always JSON")
+    }
+
+    /// What [`Self::to_said`] wrote, to be said again. Of any other text, that nothing took effect, with the code
+    /// `closed-out`: that is what it means to have closed an attempt out.
+    pub fn from_said(text: &str) -> Self {
+        match serde_json::from_str(text) {
+            Ok(Said { outcome, trouble }) if outcome == "persistent" => Self::Persistent(trouble),
+            Ok(Said { trouble, .. }) => Self::Transient(trouble),
+            Err(_) => Self::transient(CLOSED_OUT, text),
+        }
+    }
+
+    /// Does it say that nothing took effect, which no kept answer bears out? A refusal is kept. Said of a forward command,
+    /// that its expected state has moved counts as `persistent`.
+    pub(crate) fn says_without_effect(&self) -> bool {
+        matches!(self, Self::Transient(_) | Self::Persistent(_) | Self::Stale(_))
     }
 
     /// The word on the wire.
@@ -337,6 +374,20 @@ mod tests {
         let replied = replied(&headers, body.as_bytes()).expect("it names whom it answers");
         assert_eq!((replied.saga.0.as_u128(), replied.request.0.as_u128(), replied.attempt), (7, 8, Some(2)));
         replied.answer
+    }
+
+    #[test]
+    fn what_was_said_of_an_attempt_that_was_closed_out_is_said_again() {
+        for said in
+            [Reply::transient("busy", "come back"), Reply::persistent("forbidden", "ask \"somebody\"")]
+        {
+            assert_eq!(Reply::from_said(&said.to_said()), said);
+        }
+        // Whatever is kept, it is kept because nothing took effect.
+        assert_eq!(Reply::from_said("a text of its own"), Reply::transient(CLOSED_OUT, "a text of its own"));
+        let moved = Reply::Stale(Json::parse("3").expect("JSON"));
+        assert_eq!(Reply::from_said(&moved.to_said()), Reply::persistent("stale", 3));
+        assert!(Reply::from_said(&Reply::applied(&7).to_said()).says_without_effect());
     }
 
     #[test]

@@ -76,6 +76,10 @@ impl Handler for Careless {
         })
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, call: &Call) -> Result<Reply, NotNow> {
         let (done, undone) = (self.done.load(SeqCst), self.undone.load(SeqCst));
         Ok(match call.direction {

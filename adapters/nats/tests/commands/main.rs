@@ -13,6 +13,7 @@ mod world;
 mod cluster;
 mod deleted;
 mod full;
+mod hands;
 mod killed;
 mod late;
 mod lost;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use amends_barrier::{Answer, Error, Finding, Outcome, Undo, compensate, forward, in_transaction};
+use amends_barrier::{Answer, Error, Finding, Outcome, Undo, close_out, compensate, forward, in_transaction};
 use amends_nats::{Call, Direction, Handler, NotNow, Reply};
 use async_trait::async_trait;
 use sea_orm::{
@@ -40,7 +40,7 @@ struct Undoing {
 }
 
 impl Service {
-    /// With nothing done, in this folder.
+    /// In this folder; a process of its own, as far as the file can tell.
     pub(crate) async fn open(folder: &Path) -> Self {
         let mut options =
             ConnectOptions::new(format!("sqlite://{}?mode=rwc", folder.join("service.db").display()));
@@ -48,9 +48,15 @@ impl Service {
         let db = Database::connect(options).await.unwrap();
         db.execute_unprepared("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL").await.unwrap();
         amends_barrier::install(&db).await.unwrap();
-        db.execute_unprepared("CREATE TABLE effect (request TEXT, key TEXT, what TEXT)").await.unwrap();
+        db.execute_unprepared("CREATE TABLE IF NOT EXISTS effect (request TEXT, key TEXT, what TEXT)")
+            .await
+            .unwrap();
         let open = || Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
         Self { db, calls: Arc::default(), gate: open(), exit: open() }
+    }
+
+    pub(crate) fn db(&self) -> &DatabaseConnection {
+        &self.db
     }
 
     /// Everything that took effect.
@@ -83,11 +89,7 @@ impl Service {
             })
             .await
         });
-        Ok(match answer.await? {
-            Answer::Kept(kept) => told(&kept),
-            Answer::Fenced(fence) => Reply::Fenced(fence.through()),
-            Answer::Mismatch => Reply::Mismatch,
-        })
+        Ok(answered(answer.await?, |kept| told(&kept)))
     }
 
     async fn undone(&self, call: &Call, of: Uuid, order: &Order) -> Result<Reply, Error> {
@@ -99,11 +101,7 @@ impl Service {
             })
             .await
         });
-        Ok(match answer.await? {
-            Answer::Kept(undo) => undo_told(undo),
-            Answer::Fenced(fence) => Reply::Fenced(fence.through()),
-            Answer::Mismatch => Reply::Mismatch,
-        })
+        Ok(answered(answer.await?, undo_told))
     }
 }
 
@@ -114,9 +112,18 @@ async fn take_effect(txn: &DatabaseTransaction, request: Uuid, key: &str, what: 
     Ok(())
 }
 
-fn known(call: &Call) -> amends_barrier::Call {
+pub(crate) fn known(call: &Call) -> amends_barrier::Call {
     let &Call { request_id, attempt, input_digest, .. } = call;
     amends_barrier::Call { request_id, attempt, input_digest }
+}
+
+fn answered<K>(answer: Answer<K>, kept: impl FnOnce(K) -> Reply) -> Reply {
+    match answer {
+        Answer::Kept(answer) => kept(answer),
+        Answer::Fenced(fence) => Reply::Fenced(fence.through()),
+        Answer::ClosedOut(said) => Reply::from_said(&said),
+        Answer::Mismatch => Reply::Mismatch,
+    }
 }
 
 fn told(kept: &Outcome<u64, String>) -> Reply {
@@ -160,6 +167,14 @@ impl Handler for Service {
         };
         let _pass = self.exit.acquire().await.map_err(NotNow::because)?;
         reply.map_err(NotNow::because)
+    }
+
+    async fn close_out(&self, call: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        let said = reply.to_said();
+        let answer = in_transaction(&self.db, async |txn| {
+            close_out::<u64, String>(txn, known(call).into(), &said).await
+        });
+        Ok(answered(answer.await.map_err(NotNow::because)?, |kept| told(&kept)))
     }
 
     async fn query(&self, call: &Call) -> Result<Reply, NotNow> {

@@ -115,6 +115,11 @@ impl World {
         connect(&self.url).await
     }
 
+    /// Where its files are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The file of the engine.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("amends.db")

@@ -84,6 +84,10 @@ impl Handler for Pays {
         Ok(Reply::Applied(Json::parse("7").unwrap()))
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
         Ok(Reply::Absent)
     }

@@ -43,6 +43,10 @@ impl Handler for Pays {
         Ok(Reply::applied(&7))
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
         Ok(Reply::InProgress)
     }

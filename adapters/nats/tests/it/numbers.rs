@@ -29,6 +29,10 @@ impl Handler for Pays {
         })
     }
 
+    async fn close_out(&self, _: &Call, reply: Reply) -> Result<Reply, NotNow> {
+        Ok(reply)
+    }
+
     async fn query(&self, _: &Call) -> Result<Reply, NotNow> {
         Ok(Reply::Absent)
     }
