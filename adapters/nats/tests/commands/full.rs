@@ -60,6 +60,7 @@ async fn a_full_stream_of_replies_has_the_commands_come_again_until_there_is_roo
     }
     until("the stream is full", async || world.messages(REPLIES).await == 3).await;
     until("commands have come again", async || world.service.calls().values().any(|times| *times >= 3)).await;
+    until("the last command has left", async || node.commands_waiting().await == 0).await;
     assert_eq!(world.messages(COMMANDS).await, 7, "what could not be answered is not acknowledged");
     node.kill().await;
 
