@@ -58,7 +58,7 @@ pub use purge::{PurgeStore, kept_outcome};
 pub use registry::{Introduced, NodeProfile, NodeRegistry, NodeRow, OpenSagas};
 pub use rows::{
     CompensationChange, CompensationParticulars, CompensationRow, DefinitionRef, ItemChange, JournalRow,
-    NewSaga, PreparedStart, Release, SagaChange, SagaRow, WorkItemRow,
+    NewSaga, PreparedStart, Release, SagaChange, SagaRow, WORK_ITEM_TEXT_BYTES_MAX, WorkItemRow,
 };
 pub use stats::WriteStats;
 pub use store::{

@@ -67,7 +67,8 @@ pub(crate) fn attempted<T: Payload, R: Payload>(answer: Result<T, StepError<R>>)
     }
 }
 
-fn accepted(wait: Option<Duration>) -> Attempted {
+/// A wait that is nonsense is cut, whoever says it.
+pub(crate) fn accepted(wait: Option<Duration>) -> Attempted {
     Attempted::Accepted { wait: wait.map(|wait| wait.min(WAIT_MAX)) }
 }
 

@@ -61,6 +61,14 @@ impl Problem {
     }
 }
 
+/// A failure in the words of somebody else, as it can be recorded.
+pub(crate) fn failure_bounded(failure: Failure) -> Failure {
+    let Failure { kind, code, message, rule, classifier, hint } = failure;
+    let (code, message) = (bounded(code), bounded(message));
+    let (rule, classifier, hint) = (bounded(rule), bounded(classifier), hint.map(|hint| hint.min(WAIT_MAX)));
+    Failure { kind, code, message, rule, classifier, hint }
+}
+
 /// At most [`MESSAGE_BYTES_MAX`] bytes, without NUL (which PostgreSQL refuses and SQLite cuts at).
 pub(crate) fn bounded(text: String) -> String {
     let mut text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };

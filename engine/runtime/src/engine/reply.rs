@@ -8,7 +8,7 @@ use amends_core::{ActionId, RequestId, SagaId, SagaPlan, Timestamp};
 use tokio::sync::oneshot;
 
 use super::{Engine, IntakeError, IntakeMessage, Tombstone};
-use crate::authoring::storable;
+use crate::authoring::{accepted, failure_bounded, storable};
 use crate::letter::{Replied, news_key, reply_key};
 use crate::ports::{Fault, IntakeReason, Mail, MailKind, Posted};
 use crate::worker::{Brought, Request};
@@ -243,7 +243,7 @@ fn spelled(replied: &Replied) -> String {
     serde_json::to_string(replied).expect("a reply has string keys only, so it encodes")
 }
 
-/// A result that is too large becomes its marker before it is posted.
+/// A result that is too large becomes its marker before it is posted, and words of a failure are cut.
 fn bounded(answer: Attempted) -> Attempted {
     let kept = |recorded| match recorded {
         Recorded::Value(value) => storable(value),
@@ -253,6 +253,11 @@ fn bounded(answer: Attempted) -> Attempted {
         Attempted::Succeeded(output) => Attempted::Succeeded(kept(output)),
         Attempted::Refused(refusal) => Attempted::Refused(kept(refusal)),
         Attempted::Partial(output) => Attempted::Partial(output.map(kept)),
-        other => other,
+        Attempted::Transient(failure) => Attempted::Transient(failure_bounded(failure)),
+        Attempted::Persistent(failure) => Attempted::Persistent(failure_bounded(failure)),
+        Attempted::Unknown(failure) => Attempted::Unknown(failure_bounded(failure)),
+        Attempted::Mismatch(failure) => Attempted::Mismatch(failure_bounded(failure)),
+        Attempted::Accepted { wait } => accepted(wait),
+        other @ (Attempted::Fenced { .. } | Attempted::Stale { .. }) => other,
     }
 }

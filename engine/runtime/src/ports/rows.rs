@@ -121,7 +121,7 @@ pub struct WorkItemRow {
     pub attempts: u32,
     /// Class of the last failure.
     pub error_kind: Option<String>,
-    /// Its code.
+    /// Its code, or how that begins: at most [`WORK_ITEM_TEXT_BYTES_MAX`] bytes, as the next two.
     pub error_code: Option<String>,
     /// The rule that decided its class.
     pub error_rule: Option<String>,
@@ -147,6 +147,10 @@ impl ItemChange {
         }
     }
 }
+
+/// The longest that a code, a rule or a classifier is in a desk entry, in bytes. They are other people's texts, and stores
+/// find entries by them; the journal has them whole.
+pub const WORK_ITEM_TEXT_BYTES_MAX: usize = 512;
 
 /// The difference of a saga's compensation records: one insert when it is requested, one update when it ends, and
 /// one in between where another person approves it.

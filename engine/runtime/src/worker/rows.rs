@@ -1,12 +1,15 @@
 //! What stands beside the journal in the store, computed from what a transition changed. Pure.
 
+use std::borrow::Cow;
+
 use amends_core::agenda::DeskItem;
 use amends_core::event::{FailureKind, JournalEvent, Recorded, TurnReason};
 use amends_core::state::{Phase, Stage};
 use amends_core::{ActionId, Direction, Json, SagaPlan, SagaState, Timestamp};
 
 use crate::ports::{
-    CompensationChange, CompensationParticulars, ItemChange, Release, SagaChange, WorkItemRow,
+    CompensationChange, CompensationParticulars, ItemChange, Release, SagaChange, WORK_ITEM_TEXT_BYTES_MAX,
+    WorkItemRow,
 };
 
 /// What the store shows of a saga now: all that must be kept of the state before a transition.
@@ -219,9 +222,9 @@ fn recorded_text(recorded: &Recorded) -> String {
 
 fn item_row(plan: &SagaPlan, item: &DeskItem) -> WorkItemRow {
     let failure = item.failure.as_ref();
-    let code = failure.map_or(item.because.code(), |failure| failure.code.as_str());
-    let rule = failure.map_or("", |failure| failure.rule.as_str());
-    let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let code = failure.map_or(item.because.code().into(), |failure| kept(&failure.code));
+    let rule = failure.map_or("".into(), |failure| kept(&failure.rule));
+    let present = |text: &str| (!text.is_empty()).then(|| kept(text).into_owned());
     WorkItemRow {
         item: item.name(),
         desk: item.desk.word(),
@@ -238,6 +241,17 @@ fn item_row(plan: &SagaPlan, item: &DeskItem) -> WorkItemRow {
         error_rule: failure.and_then(|failure| present(&failure.rule)),
         classifier: failure.and_then(|failure| present(&failure.classifier)),
     }
+}
+
+/// What every store keeps of somebody's text, and finds entries by.
+pub(super) fn kept(text: &str) -> Cow<'_, str> {
+    let begins = &text[..text.floor_char_boundary(WORK_ITEM_TEXT_BYTES_MAX)];
+    if !begins.contains('\0') {
+        return begins.into();
+    }
+    let mut spelled = begins.replace('\0', "\u{fffd}");
+    spelled.truncate(spelled.floor_char_boundary(WORK_ITEM_TEXT_BYTES_MAX));
+    spelled.into()
 }
 
 /// The word for a class of failure, in rows, views and telemetry.

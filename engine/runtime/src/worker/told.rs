@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::rows::reason_text;
+use super::rows::{kept, reason_text};
 use crate::ports::{Notice, OutboxKind, OutboxRow, message_id};
 
 /// Who is told what.
@@ -163,7 +163,7 @@ fn notice(moved: &Moved<'_>, item: &DeskItem) -> OutboxRow {
         since: item.since,
         attempts: item.attempts,
         effect: item.effect.word().to_owned(),
-        code: item.failure.as_ref().map(|failure| failure.code.clone()).unwrap_or_default(),
+        code: item.failure.as_ref().map(|failure| kept(&failure.code).into_owned()).unwrap_or_default(),
     };
     OutboxRow {
         id: notice.id,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use amends::core::event::{FailureKind, Recorded};
+use amends::core::event::{Failure, FailureKind, Recorded};
 use amends::core::machine::Attempted;
 use amends::core::plan::Settle;
 use amends::core::{ActionId, Json, RequestId, SagaId};
 use amends::engine::Reply;
 use amends::memory::MemoryStore;
-use amends::ports::{RandomIds, SagaMail as _, SagaQuery as _, Store};
+use amends::ports::{RandomIds, SagaMail as _, SagaQuery as _, Store, WORK_ITEM_TEXT_BYTES_MAX};
 use amends::{Engine, Limits, Outcome, SagaHandle};
 use uuid::Uuid;
 
@@ -55,6 +55,24 @@ async fn waiting(limits: Limits) -> (Arc<GatedStore>, Engine, SagaHandle) {
 fn brings(engine: &Engine, saga: SagaId, attempt: u32, answer: Attempted) -> tokio::task::JoinHandle<Reply> {
     let engine = engine.clone();
     tokio::spawn(async move { reply(&engine, saga, attempt, answer).await })
+}
+
+/// A code is somebody else's text: whatever it holds, and however long it is, the saga goes to a person and not aside.
+#[tokio::test(start_paused = true)]
+async fn a_reply_with_a_code_that_no_index_takes_is_recorded_and_shown() {
+    let (store, engine, saga) = waiting(Limits::default()).await;
+    let code = format!("a\0b{}", "é".repeat(5_000));
+    let failure = Failure { message: "\0".to_owned(), ..failure(FailureKind::Persistent, &code) };
+    reply(&engine, saga.id(), 1, Attempted::Persistent(failure)).await;
+    saga.settled().await.unwrap();
+    let view = saga.view().await.unwrap();
+    let known = view.desk[0].failure.as_ref().unwrap();
+    assert!(known.code.starts_with("a\u{fffd}bé") && known.message == "\u{fffd}", "{known:?}");
+    let desk = store.desk(10).await.unwrap();
+    let [(_, row)] = &desk[..] else { panic!("{desk:?}") };
+    let shown = row.error_code.as_deref().unwrap();
+    assert!(shown.starts_with("a\u{fffd}bé") && shown.len() <= WORK_ITEM_TEXT_BYTES_MAX, "{shown}");
+    assert!(row.fingerprint.len() <= 3 * WORK_ITEM_TEXT_BYTES_MAX, "{}", row.fingerprint);
 }
 
 /// How many mails were posted, how many there are, and how many of them are decided.

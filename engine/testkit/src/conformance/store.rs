@@ -166,6 +166,7 @@ macro_rules! store_conformance {
             desk::{
                 items_come_change_and_go_with_their_commits,
                 the_desk_lists_the_oldest_first,
+                an_entry_with_the_longest_texts_is_kept_and_found,
                 compensation_records_begin_are_approved_and_end,
                 a_compensation_record_may_begin_and_end_in_one_commit,
             }

@@ -2,7 +2,10 @@
 
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
-use amends::ports::{Commit, CompensationChange, CompensationRow, ItemChange, SagaQuery as _, WorkItemRow};
+use amends::ports::{
+    Commit, CompensationChange, CompensationRow, DeskEntry, DeskFilter, DeskQuery as _, ItemChange,
+    SagaQuery as _, WORK_ITEM_TEXT_BYTES_MAX, WorkItemRow,
+};
 use amends_core::Timestamp;
 
 use super::StoreFactory;
@@ -47,6 +50,35 @@ pub async fn the_desk_lists_the_oldest_first(factory: impl StoreFactory) {
     let order = |desk: Vec<_>| desk.into_iter().map(|(saga, _)| saga).collect::<Vec<_>>();
     assert_eq!(order(store.desk(10).await.expect("it reads the desk")), [1, 3, 2, 0].map(saga));
     assert_eq!(order(store.desk(3).await.expect("it reads the desk")), [1, 3, 2].map(saga));
+}
+
+/// Text that nothing makes shorter: an index has a longest row.
+fn noise(bytes: usize) -> String {
+    let mut random = 0x9e37_79b9_u32;
+    let mut next = || {
+        random = random.wrapping_mul(0x0001_9660).wrapping_add(0x3c6e_f35f);
+        char::from(b'!' + u8::try_from((random >> 24) % 90).expect("it is small"))
+    };
+    (0..bytes).map(|_| next()).collect()
+}
+
+pub async fn an_entry_with_the_longest_texts_is_kept_and_found(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    let (name, text) = (noise(100), noise(WORK_ITEM_TEXT_BYTES_MAX));
+    let longest = WorkItemRow {
+        workflow: name.as_str().into(),
+        step: name.clone(),
+        fingerprint: format!("{name}/{name}/{text}/{text}"),
+        error_code: Some(text.clone()),
+        error_rule: Some(text.clone()),
+        classifier: Some(text),
+        ..item(&format!("{name}/forward"), 10)
+    };
+    accept(&store, &[Commit { items: vec![put(longest.clone())], ..start(1) }]).await;
+    let alike = DeskFilter { fingerprint: Some(longest.fingerprint.clone()), ..DeskFilter::default() };
+    let page = store.desk_page(&alike).await.expect("it lists");
+    assert_eq!(page.entries, [DeskEntry { saga: saga(1), item: longest }]);
 }
 
 pub async fn compensation_records_begin_are_approved_and_end(factory: impl StoreFactory) {
