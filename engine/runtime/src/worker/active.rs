@@ -109,7 +109,8 @@ pub(super) struct Starter {
 pub(super) struct Send {
     pub(super) action: ActionId,
     pub(super) what: Sent,
-    pub(super) permit: Permit,
+    /// None, once the transition was held up by somebody else: others may go meanwhile.
+    pub(super) permit: Option<Permit>,
     pub(super) by: By,
 }
 
@@ -285,9 +286,16 @@ impl Active {
         self.flights.iter().filter_map(Flight::awaited_until).min()
     }
 
+    /// The permits of calls that are to be sent once the transition is durable, which may take long now. A message
+    /// leaves with the transition whatever becomes of its permit, and keeps it.
+    pub(super) fn give_up_calls(&mut self) -> Vec<Permit> {
+        let calls = self.effects.sends.iter_mut().filter(|send| matches!(send.by, By::Call(_)));
+        calls.filter_map(|send| send.permit.take()).collect()
+    }
+
     /// Every permit it has.
     pub(super) fn permits(&self) -> impl Iterator<Item = Permit> {
         let flying = self.flights.iter().map(|flight| flight.permit);
-        flying.chain(self.effects.sends.iter().map(|send| send.permit)).chain(self.in_hand)
+        flying.chain(self.effects.sends.iter().filter_map(|send| send.permit)).chain(self.in_hand)
     }
 }

@@ -285,7 +285,10 @@ impl Driver {
             }
             News::StoreReachable { writer, reachable: true } => drop(self.mode.unreachable.remove(&writer)),
             News::StoreReachable { writer, reachable: false } => drop(self.mode.unreachable.insert(writer)),
-            News::Postponed(postponed) => self.mode.postponed = postponed,
+            News::Postponed { sagas, all } => {
+                self.mode.postponed = all;
+                sagas.into_iter().for_each(|saga| self.stand_aside(saga));
+            }
             News::Dismissed(fault) => {
                 tracing::error!(%fault, "the store dismissed this engine; it stops");
                 return Some(StopReason::Dismissed(fault));

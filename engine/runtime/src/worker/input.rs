@@ -133,8 +133,9 @@ pub(super) enum News {
     Committed(Vec<(SagaId, Verdict)>),
     /// The store became unreachable for a part of the committer, or reachable again.
     StoreReachable { writer: usize, reachable: bool },
-    /// So many commits are held up by somebody else.
-    Postponed(usize),
+    /// The commits of these sagas are held up by somebody else from now on; with them, or without those that got through,
+    /// so many are.
+    Postponed { sagas: Vec<SagaId>, all: usize },
     /// The message of an attempt was acknowledged.
     Acknowledged { saga: SagaId, message: Uuid },
     /// The store will not have this incarnation any more.

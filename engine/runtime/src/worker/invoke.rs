@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends_core::event::{Failure, FailureKind, Omitted, Recorded};
-use amends_core::machine::Attempted;
+use amends_core::machine::{Attempted, Command};
 use amends_core::plan::StepPlan;
 use amends_core::state::{Action, Stage};
 use amends_core::{ActionId, SagaId, Timestamp, TraceContext};
@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::active::{Active, By, Flight, Send, Sent, UnderWay};
+use super::admission::Permit;
 use super::input::News;
 use super::lease::Lease;
 use crate::authoring::{BoxFuture, ContextParts, ForwardOutcome, Precondition, Preview, StepContext};
@@ -48,8 +49,8 @@ pub(super) struct Wires {
 }
 
 /// Sends what was journalled as started. A message has left with its transition, and its reply is awaited.
-pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
-    let Send { action, what, permit, by } = send;
+pub(super) fn send(active: &mut Active, send: Send, permit: Permit, wires: &Wires) {
+    let Send { action, what, by, .. } = send;
     let plan = &active.definition.plan;
     let ix = plan.find(&action.step).expect("what was begun is in the plan");
     let (step, forward) = (plan.step(ix), action.is_forward());
@@ -119,6 +120,23 @@ pub(super) fn send(active: &mut Active, send: Send, wires: &Wires) {
     );
     let under_way = UnderWay::Call(running);
     active.flights.push(Flight { action, what, permit, stop, under_way });
+}
+
+/// What is said of a call that was journalled as started and certainly not sent. An attempt is taken back; a query has
+/// failed, and its policy says when the next one is due.
+pub(super) fn not_sent(send: Send) -> Command {
+    let Send { action, what, .. } = send;
+    match what {
+        Sent::Attempt(attempt) => Command::Withdraw { action, attempt },
+        Sent::Query { query, .. } => {
+            let failure = query_not_sent("its transition became durable too late".to_owned());
+            Command::QueryFailed { action, query, failure }
+        }
+    }
+}
+
+fn query_not_sent(message: String) -> Failure {
+    Failure { kind: FailureKind::Transient, ..failure(NOT_SENT, message) }
 }
 
 /// How long one attempt of an action may take.
@@ -260,8 +278,7 @@ impl Report {
             query => {
                 self.call = query;
                 let message = "this node had not beaten for half a lease".to_owned();
-                return self
-                    .query(Err(Failure { kind: FailureKind::Transient, ..failure(NOT_SENT, message) }));
+                return self.query(Err(query_not_sent(message)));
             }
         };
         let _ = self.news.send(News::Unsent { saga, action, attempt });

@@ -146,21 +146,37 @@ impl Driver {
                 Sent::Attempt(_) => self.wires.counted.attempt(),
                 Sent::Query { .. } => self.wires.counted.query(),
             }
-            if self.mode.draining.is_none() || matches!(send.by, By::Message(_)) {
+            if let Some(permit) = send.permit
+                && (self.mode.draining.is_none() || matches!(send.by, By::Message(_)))
+            {
                 if send.what == Sent::Attempt(1) {
-                    self.sagas.permits.first_began(send.permit, now);
+                    self.sagas.permits.first_began(permit, now);
                 }
                 self.mode.flying += usize::from(matches!(send.by, By::Call(_)));
-                invoke::send(active, send, &self.wires);
+                invoke::send(active, send, permit, &self.wires);
                 continue;
             }
-            self.sagas.permits.give_back(send.permit, None, now);
-            if let Sent::Attempt(attempt) = send.what {
-                active.inbox.push_back(Input::Engine(Command::Withdraw { action: send.action, attempt }));
+            if let Some(permit) = send.permit {
+                self.sagas.permits.give_back(permit, None, now);
             }
+            active.inbox.push_back(Input::Engine(invoke::not_sent(send)));
         }
         let earlier = active.wake.into_iter().chain(active.awaited_until()).min();
         self.sagas.timers.set(saga, mem::replace(&mut active.wake, earlier), earlier);
+        self.list_granted();
+    }
+
+    /// Somebody else holds up its transition, perhaps for long: nobody waits for a permit that it has. It asks again
+    /// once the transition is durable.
+    pub(super) fn stand_aside(&mut self, saga: SagaId) {
+        let now = self.now();
+        let Some(active) = self.sagas.active.get_mut(&saga).filter(|active| active.committing) else {
+            return;
+        };
+        active.again = true;
+        let given_up = active.give_up_calls();
+        self.sagas.permits.keep_only(saga, &[], now);
+        given_up.into_iter().for_each(|permit| self.sagas.permits.give_back(permit, None, now));
         self.list_granted();
     }
 

@@ -345,7 +345,7 @@ impl Decided {
         by: By,
     ) -> bool {
         match active.in_hand.take_if(|_| began) {
-            Some(permit) => active.effects.sends.push(Send { action: action.clone(), what, permit, by }),
+            permit @ Some(_) => active.effects.sends.push(Send { action: action.clone(), what, permit, by }),
             None => give_back(active, bench),
         }
         began

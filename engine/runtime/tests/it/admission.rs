@@ -19,6 +19,7 @@ use amends::prelude::Policies;
 use amends::view::{Deferral, Missing};
 use amends::{Breaker, DependencyLimits, Engine, Outcome, Rate, RetryBudget, SagaHandle, StartOptions};
 
+use crate::gate::GatedStore;
 use crate::workflow::{Log, Step, begin, builder, done, failure, named, pass, step, undone, workflow};
 
 const GATEWAY: &str = "gateway";
@@ -513,6 +514,47 @@ async fn g34_retries_without_budget_do_not_fill_the_memory_that_others_need() {
     wire.is_down(false);
     all_complete(&sagas).await;
     assert_eq!(wire.calls().len(), attempts(&sagas).await);
+}
+
+/// Somebody else's lock on the row of one saga keeps that one from going on, and nobody from what it had a permit for.
+#[tokio::test(start_paused = true)]
+async fn a_saga_whose_commit_is_held_up_holds_up_no_dependency() {
+    let (wire, log) = (Wire::answering_after(ms(1_000)), Log::default());
+    let other = |name| {
+        step(name, &log).runs(|_| async {
+            pass(ms(100)).await;
+            done()
+        })
+    };
+    // One asks for the permit when its commit is held up already, and one in the very commit that is.
+    let beside = workflow(vec![wire.step("pay"), other("pack").after(&[])]);
+    let behind = named("behind", vec![other("pack"), wire.step("pay").after(&["pack"])]);
+    let alone = named("z-alone", vec![wire.step("pay")]);
+    let store = GatedStore::new();
+    let one = DependencyLimits { concurrency_max: Some(1), ..none() };
+    let policies = Policies::new().dependency(GATEWAY, one);
+    let engine = builder(&store, &beside).register(behind).register(alone).policies(policies);
+    let engine = engine.start().await.unwrap();
+
+    let called = |wire: &Wire| wire.calls().into_iter().map(|call| call.key).collect::<Vec<_>>();
+    let hold = |saga: &SagaHandle| store.held_sagas.lock().unwrap().insert(saga.id());
+    let mut sagas = vec![begin_of(&engine, "z-alone", "first").await, begin_of(&engine, "w", "waits").await];
+    hold(&sagas[1]);
+    sagas.push(begin_of(&engine, "z-alone", "second").await);
+    pass(ms(2_500)).await;
+    assert_eq!(called(&wire), ["first", "second"]);
+    sagas.push(begin_of(&engine, "behind", "takes").await);
+    hold(&sagas[3]);
+    pass(ms(200)).await;
+    sagas.push(begin_of(&engine, "z-alone", "third").await);
+    pass(ms(100)).await;
+    assert_eq!(called(&wire), ["first", "second", "third"]);
+
+    store.held_sagas.lock().unwrap().clear();
+    all_complete(&sagas).await;
+    let mut calls = called(&wire);
+    calls.sort();
+    assert_eq!(calls, ["first", "second", "takes", "third", "waits"], "each once");
 }
 
 #[tokio::test(start_paused = true)]

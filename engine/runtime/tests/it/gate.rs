@@ -40,6 +40,8 @@ pub(crate) struct GatedStore {
     pub(crate) removals: Arc<Mutex<Vec<usize>>>,
     /// Starts under these keys are answered `Later` and not written.
     pub(crate) held_keys: Arc<Mutex<BTreeSet<String>>>,
+    /// Transitions of these sagas are answered `Later` and not written.
+    pub(crate) held_sagas: Arc<Mutex<BTreeSet<SagaId>>>,
     /// Transitions with this sequence are answered `Later` and not written.
     pub(crate) held_seq: Arc<Mutex<Option<u64>>>,
     /// So many mails were posted.
@@ -77,6 +79,7 @@ impl GatedStore {
             kept: Arc::default(),
             removals: Arc::default(),
             held_keys: Arc::default(),
+            held_sagas: Arc::default(),
             held_seq: Arc::default(),
             posts: Arc::default(),
             writers: Arc::new(AtomicUsize::new(1)),
@@ -95,6 +98,7 @@ impl GatedStore {
     fn holds(&self, commit: &Commit) -> bool {
         let key = commit.start.as_ref().map(|start| &*start.key);
         key.is_some_and(|key| self.held_keys.lock().unwrap().contains(key))
+            || self.held_sagas.lock().unwrap().contains(&commit.saga)
             || *self.held_seq.lock().unwrap() == Some(commit.journal.seq)
     }
 

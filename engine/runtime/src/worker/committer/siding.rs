@@ -38,12 +38,13 @@ pub(super) async fn run(number: usize, submitter: Submitter, mut inlet: Unbounde
                 None => std::future::pending().await,
             }
         };
-        let before = postponed.len();
+        let (before, mut new) = (postponed.len(), Vec::new());
         tokio::select! {
             biased;
             held = inlet.recv() => match held {
                 Some(held) => {
                     let now = submitter.clock.now();
+                    new.extend(held.iter().map(|held| held.commit.saga));
                     postponed.extend(held.into_iter().map(|held| first_wait(held, now)));
                 }
                 None => return,
@@ -61,7 +62,8 @@ pub(super) async fn run(number: usize, submitter: Submitter, mut inlet: Unbounde
                 }
             }
         }
-        if postponed.len() != before && submitter.news.send(News::Postponed(postponed.len())).is_err() {
+        let all = postponed.len();
+        if all != before && submitter.news.send(News::Postponed { sagas: new, all }).is_err() {
             return;
         }
     }
