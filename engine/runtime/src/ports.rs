@@ -21,8 +21,8 @@ mod stats;
 mod store;
 
 pub use clock::{Clock, SystemClock};
-pub use content::KEY_BYTES_MAX;
 pub(crate) use content::tenant;
+pub use content::{KEY_BYTES_MAX, VERSION_MAX};
 pub use control::{
     CONTROL_BYTES_MAX, CONTROLS_MAX, ControlOrder, ControlRow, ControlStore, Ordered, StoredOrder,
 };

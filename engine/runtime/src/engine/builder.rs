@@ -14,6 +14,7 @@ use crate::ports::{
     Clock, ControlStore, Damaged, DeskQuery, INTAKE_OPEN_MAX, Ids, IntakeStore, Introduced, MAIL_OPEN_MAX,
     NodeProfile, NodeRegistry, NodeStore, Notifier, Notifying, OutboxKind, OutboxStore, Publisher,
     PurgeStore, RandomIds, SagaFilter, SagaMail, SagaQuery, SagaRow, SagaStore, Sharing, Store, SystemClock,
+    VERSION_MAX,
 };
 use crate::visible::visible;
 use crate::worker::{self, Audience, Definitions, Publishers};
@@ -370,6 +371,9 @@ fn registered(workflows: Vec<Resolve>, policies: &Policies) -> Result<Definition
         let (workflow, version) = (&plan.workflow, plan.version);
         if definition.nodes.len() != plan.steps.len() {
             let mistake = "it has not one node for each step";
+            mistakes.push(format!("failed to register workflow `{workflow}` version {version}: {mistake}"));
+        } else if version > VERSION_MAX {
+            let mistake = format!("a version is at most {VERSION_MAX}");
             mistakes.push(format!("failed to register workflow `{workflow}` version {version}: {mistake}"));
         } else if all.add(&definition).is_err() {
             mistakes.push(format!(

@@ -9,6 +9,9 @@ use super::store::Commit;
 /// The longest business key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
 
+/// The greatest version of a workflow.
+pub const VERSION_MAX: u32 = 0x7fff_ffff;
+
 impl Commit {
     /// Why no store can take this commit, if so; a store answers [`Verdict::Unstorable`](super::Verdict).
     ///
@@ -93,6 +96,10 @@ fn word(name: &str, value: &str, of: &[&str]) -> Result<(), String> {
 
 fn start(new: &NewSaga) -> Result<(), String> {
     no_nul("workflow", &new.definition.workflow)?;
+    let version = new.definition.version;
+    if version > VERSION_MAX {
+        return Err(format!("version {version} of a workflow is greater than {VERSION_MAX}"));
+    }
     no_nul("key", &new.key)?;
     if new.key.len() > KEY_BYTES_MAX {
         return Err(format!("key has {} bytes, more than {KEY_BYTES_MAX}", new.key.len()));

@@ -14,7 +14,7 @@ use super::labels::Label;
 pub struct DefinitionRef {
     /// The workflow's name.
     pub workflow: Arc<str>,
-    /// Its version.
+    /// Its version, at most [`VERSION_MAX`](super::VERSION_MAX).
     pub version: u32,
     /// The digest of its shape.
     pub digest: [u8; 32],

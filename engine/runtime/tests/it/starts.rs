@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use amends::core::Json;
 use amends::core::event::Trigger;
-use amends::core::{JournalEvent, Timestamp};
+use amends::core::{JournalEvent, SagaPlan, Timestamp};
 use amends::engine::SagaStartError;
 use amends::memory::MemoryStore;
 use amends::operator::By;
@@ -135,6 +135,19 @@ async fn a_changed_shape_under_a_live_version_is_refused() {
         twice.start().await.unwrap_err().to_string(),
         "failed to register workflow `w` version 1: it is registered with two shapes, and a changed shape needs \
          a new version"
+    );
+}
+
+/// A version such as the minute of a release: no store would find its sagas again.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_no_store_can_keep_is_refused_at_registration() {
+    let (store, log) = (Arc::new(MemoryStore::new()), Log::default());
+    let sound = workflow(vec![step("a", &log)]);
+    let plan = SagaPlan::new("w", 2_612_011_200, "input/1", sound.plan.steps.clone(), sound.plan.result);
+    let late = Definition { plan: Arc::new(plan.unwrap()), ..sound };
+    assert_eq!(
+        builder(&store, &late).start().await.unwrap_err().to_string(),
+        "failed to register workflow `w` version 2612011200: a version is at most 2147483647"
     );
 }
 

@@ -269,6 +269,7 @@ macro_rules! store_conformance {
                 nul_is_refused_wherever_it_stands,
                 one_unstorable_commit_among_255_stands_alone,
                 a_key_of_512_bytes_is_the_longest,
+                a_version_of_31_bits_is_the_greatest,
                 a_sequence_and_its_start_belong_together,
                 unknown_words_are_refused,
             }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    Commit, CompensationChange, ItemChange, SagaChange, SagaStore as _, StoreCounts, Verdict,
+    Commit, CompensationChange, ItemChange, SagaChange, SagaStore as _, StoreCounts, VERSION_MAX, Verdict,
 };
 
 use super::StoreFactory;
@@ -74,6 +74,20 @@ pub async fn a_key_of_512_bytes_is_the_longest(factory: impl StoreFactory) {
     accept(&store, &[with_key(1, "ä".repeat(256))]).await;
     let reason = refused(&store, with_key(2, format!("{}x", "ä".repeat(256)))).await;
     assert!(reason.contains("513 bytes"), "{reason}");
+}
+
+pub async fn a_version_of_31_bits_is_the_greatest(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    join(&store).await;
+    let of_version = |n: u32, version: u32| {
+        let mut commit = start(n);
+        commit.start.as_mut().expect("a start").definition.version = version;
+        commit
+    };
+    accept(&store, &[of_version(1, VERSION_MAX)]).await;
+    assert_eq!(everything(&store).await.sagas[0].row.definition.version, VERSION_MAX);
+    let reason = refused(&store, of_version(2, VERSION_MAX + 1)).await;
+    assert!(reason.contains("2147483648"), "{reason}");
 }
 
 pub async fn a_sequence_and_its_start_belong_together(factory: impl StoreFactory) {
