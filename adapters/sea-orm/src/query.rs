@@ -17,8 +17,8 @@ use amends::ports::{
 use amends_core::{Incarnation, SagaId};
 use async_trait::async_trait;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseConnection, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Statement, TransactionTrait,
+    ColumnTrait, ConnectionTrait, DatabaseConnection, EntityTrait, FromQueryResult as _, QueryFilter,
+    QueryOrder, QueryResult, QuerySelect, QueryTrait, Statement, TransactionTrait,
 };
 use uuid::Uuid;
 
@@ -86,13 +86,11 @@ impl Queries {
         if let Some(saga) = only {
             unread = unread.filter(mail::Column::SagaId.eq(saga.0));
         }
-        let rows = unread
-            .order_by_asc(mail::Column::Id)
-            .limit(u64::from(limit))
-            .all(&self.db)
-            .await
-            .map_err(fault)?;
-        rows.into_iter().map(|row| Ok(StoredMail::try_from(row)?.mail)).collect()
+        let rows = self.rows(&unread.order_by_asc(mail::Column::Id).limit(u64::from(limit))).await?;
+        Ok(readable(&rows, "mail", |row| {
+            let model = mail::Model::from_query_result(row, "").map_err(fault)?;
+            Ok(StoredMail::try_from(model)?.mail)
+        }))
     }
 
     /// The mail of this key.
@@ -117,6 +115,19 @@ impl Queries {
             .map_err(fault)?;
         rows.into_iter().map(StoredMail::try_from).collect()
     }
+}
+
+/// Each row is read by itself, so that one that is damaged hides no other: it is said, and stays as it is.
+fn readable<T>(rows: &[QueryResult], what: &str, read: impl Fn(&QueryResult) -> Result<T, Fault>) -> Vec<T> {
+    let read = |row: &QueryResult| {
+        let read = read(row);
+        if let Err(fault) = &read {
+            let saga: Option<Uuid> = row.try_get("", "saga_id").ok();
+            tracing::error!(what, ?saga, %fault, "a row cannot be read; it stays, and all others go on");
+        }
+        read.ok()
+    };
+    rows.iter().filter_map(read).collect()
 }
 
 /// Row and journal of the same instant, hence the transaction.
@@ -169,15 +180,15 @@ impl SagaQuery for Queries {
     }
 
     async fn desk(&self, limit: u32) -> Result<Vec<(SagaId, WorkItemRow)>, Fault> {
-        let rows = work_item::Entity::find()
+        let page = work_item::Entity::find()
             .order_by_asc(work_item::Column::Since)
             .order_by_asc(work_item::Column::SagaId)
             .order_by_asc(work_item::Column::Item)
-            .limit(u64::from(limit))
-            .all(&self.db)
-            .await
-            .map_err(fault)?;
-        rows.into_iter().map(|row| Ok((SagaId(row.saga_id), WorkItemRow::try_from(row)?))).collect()
+            .limit(u64::from(limit));
+        Ok(readable(&self.rows(&page).await?, "a desk entry", |row| {
+            let model = work_item::Model::from_query_result(row, "").map_err(fault)?;
+            Ok((SagaId(model.saga_id), WorkItemRow::try_from(model)?))
+        }))
     }
 
     async fn compensations(&self, saga: SagaId) -> Result<Vec<CompensationRow>, Fault> {

@@ -1,10 +1,10 @@
-//! Mail to a saga that was purged: nothing purges yet, so the row is made as purging will leave it.
+//! Mail to a saga that was purged, and mail and messages of which one is damaged: the rows are made as SQL.
 
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, DefinitionRef, JournalRow, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, Posted, SagaMail as _,
-    SagaStore as _,
+    Claim, Commit, DefinitionRef, JournalRow, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, OutboxKind, OutboxRow,
+    OutboxStore as _, Posted, SagaMail as _, SagaStore as _,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends_sea_orm::SqliteStore;
@@ -15,17 +15,15 @@ use uuid::Uuid;
 const ME: Incarnation = Incarnation(Uuid::from_u128(1));
 const SAGA: SagaId = SagaId(Uuid::from_u128(2));
 
-#[tokio::test]
-async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("store.db");
-    let store = SqliteStore::open(&path).await.expect("a new file");
-    store.join(ME, "node", Timestamp(1)).await.expect("it joins");
-    let definition = DefinitionRef { workflow: Arc::from("order"), version: 1, digest: [7; 32] };
-    let start = Commit {
+fn definition() -> DefinitionRef {
+    DefinitionRef { workflow: Arc::from("order"), version: 1, digest: [7; 32] }
+}
+
+fn start() -> Commit {
+    Commit {
         saga: SAGA,
         start: Some(NewSaga {
-            definition: definition.clone(),
+            definition: definition(),
             key: Arc::from("order-1"),
             input_digest: [8; 32],
             occurred_at: Timestamp(1),
@@ -46,9 +44,11 @@ async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
         compensations: Vec::new(),
         mail: Vec::new(),
         outbox: Vec::new(),
-    };
-    store.commit(ME, &[start]).await.expect("it commits");
-    let mail = |n: u128| Mail {
+    }
+}
+
+fn mail(n: u128) -> Mail {
+    Mail {
         id: Uuid::from_u128(n),
         saga: SAGA,
         kind: MailKind::Reply,
@@ -56,7 +56,16 @@ async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
         actor: "broker".into(),
         posted_at: Timestamp(3),
         body: "null".to_owned(),
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).await.expect("a new file");
+    store.join(ME, "node", Timestamp(1)).await.expect("it joins");
+    store.commit(ME, &[start()]).await.expect("it commits");
     assert_eq!(store.post(&mail(4), MAIL_OPEN_MAX).await.expect("it posts"), Posted::Accepted);
 
     let mut purger = SqliteConnectOptions::new().filename(&path).connect().await.expect("the file opens");
@@ -67,8 +76,41 @@ async fn a_purged_saga_takes_no_mail_and_is_not_claimed_for_what_it_has() {
         incarnation: ME,
         now: Timestamp(10),
         limit: 10,
-        definitions: Arc::from([definition]),
+        definitions: Arc::from([definition()]),
         only: None,
     };
     assert_eq!(store.claim(&claim).await.expect("it claims"), []);
+}
+
+/// One row that somebody has damaged hides no other mail, and no other message, of all that this node has.
+#[tokio::test]
+async fn mail_and_messages_that_cannot_be_read_hide_no_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).await.expect("a new file");
+    store.join(ME, "node", Timestamp(1)).await.expect("it joins");
+    let message = |n: u128| OutboxRow {
+        id: Uuid::from_u128(n),
+        kind: OutboxKind::Command,
+        subject: Arc::from("commands"),
+        headers: "{}".to_owned(),
+        body: "{}".to_owned(),
+    };
+    let outbox = vec![message(6), message(7)];
+    store.commit(ME, &[Commit { outbox, ..start() }]).await.expect("it commits");
+    for n in [4, 5] {
+        assert_eq!(store.post(&mail(n), MAIL_OPEN_MAX).await.expect("it posts"), Posted::Accepted);
+    }
+    store.claim_lanes(ME).await.expect("it claims");
+
+    let mut stranger = SqliteConnectOptions::new().filename(&path).connect().await.expect("the file opens");
+    for damage in [
+        "UPDATE mail SET body = CAST(x'ff' AS TEXT) WHERE idempotency = 'key-4'",
+        "UPDATE outbox SET refusals = -1 WHERE n = 0",
+    ] {
+        sqlx::query(damage).execute(&mut stranger).await.expect("nobody else is writing");
+    }
+    assert_eq!(store.unread(ME, None, 9).await, Ok(vec![mail(5)]));
+    let messages = store.unpublished(ME, OutboxKind::Command, Timestamp(9), 9).await.expect("it reads");
+    assert_eq!(messages.iter().map(|message| message.id).collect::<Vec<_>>(), [Uuid::from_u128(7)]);
 }

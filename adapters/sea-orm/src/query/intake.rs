@@ -1,10 +1,10 @@
 //! Messages that became no saga.
 
 use amends::ports::{Fault, INTAKE_PAGE_MAX, IntakeFilter, IntakeRow};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult as _, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{Queries, fault};
+use super::{Queries, fault, readable};
 use crate::entity::intake;
 
 impl Queries {
@@ -23,8 +23,10 @@ impl Queries {
             page = page.filter(intake::Column::Id.gt(after));
         }
         let limit = u64::from(filter.limit.min(INTAKE_PAGE_MAX));
-        let rows = page.order_by_asc(intake::Column::Id).limit(limit).all(&self.db).await.map_err(fault)?;
-        rows.into_iter().map(IntakeRow::try_from).collect()
+        let rows = self.rows(&page.order_by_asc(intake::Column::Id).limit(limit)).await?;
+        Ok(readable(&rows, "a message in intake", |row| {
+            IntakeRow::try_from(intake::Model::from_query_result(row, "").map_err(fault)?)
+        }))
     }
 
     pub(crate) async fn read_intake(&self, id: Uuid) -> Result<Option<IntakeRow>, Fault> {

@@ -82,7 +82,7 @@ impl Queries {
         rows.iter().map(group).collect()
     }
 
-    async fn rows<E: EntityTrait>(&self, select: &Select<E>) -> Result<Vec<QueryResult>, Fault> {
+    pub(super) async fn rows<E: EntityTrait>(&self, select: &Select<E>) -> Result<Vec<QueryResult>, Fault> {
         let statement = select.build(self.db.get_database_backend());
         self.db.query_all_raw(statement).await.map_err(fault)
     }

@@ -5,11 +5,11 @@ use amends::ports::{
 };
 use amends_core::{Incarnation, Timestamp};
 use sea_orm::{
-    ColumnTrait, DbBackend, EntityTrait, IdenStatic as _, Iterable as _, PaginatorTrait, QueryFilter,
-    QueryOrder, QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait as _, DbBackend, EntityTrait, FromQueryResult as _, IdenStatic as _,
+    Iterable as _, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Statement,
 };
 
-use super::{Queries, fault};
+use super::{Queries, fault, readable};
 use crate::entity::{outbox, worker};
 
 /// Of the events of a saga only the first, and nothing that was refused and is not due again.
@@ -64,8 +64,10 @@ impl Queries {
             i64::from(limit).into(),
         ];
         let statement = Statement::from_sql_and_values(backend, unpublished(backend), values);
-        let rows = outbox::Entity::find().from_raw_sql(statement).all(&self.db).await.map_err(fault)?;
-        rows.into_iter().map(OutboxMessage::try_from).collect()
+        let rows = self.db.query_all_raw(statement).await.map_err(fault)?;
+        Ok(readable(&rows, "a message of the outbox", |row| {
+            OutboxMessage::try_from(outbox::Model::from_query_result(row, "").map_err(fault)?)
+        }))
     }
 
     pub(crate) async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {
@@ -94,11 +96,11 @@ impl Queries {
             .filter(outbox::Column::Refusals.gt(0))
             .order_by_asc(outbox::Column::WrittenAt)
             .order_by_asc(outbox::Column::SagaId)
-            .limit(u64::from(limit))
-            .all(&self.db)
-            .await
-            .map_err(fault)?;
-        standing.refused = refused.into_iter().map(RefusedMessage::try_from).collect::<Result<_, _>>()?;
+            .limit(u64::from(limit));
+        let rows = self.rows(&refused).await?;
+        standing.refused = readable(&rows, "a refused message of the outbox", |row| {
+            RefusedMessage::try_from(outbox::Model::from_query_result(row, "").map_err(fault)?)
+        });
         Ok(standing)
     }
 }
