@@ -23,6 +23,8 @@
 //! | `accept` | the same with `"evidence"` and `"output"?` | `{"answer"}` |
 //! | `found` | the same with `"evidence"` and `"finding"`: `"not_applied"`, `{"refused": …}`, `{"partial": …}` | `{"answer"}` |
 //! | `approve`, `deny` | the same with the compensation as `"action"` | `{"answer"}` |
+//! | `outbox` | `{}` | how many messages wait to be published, the oldest 100 of those that were refused, and what does not get through |
+//! | `let-go` | a refused message, `{"message": …}` as `outbox` names it, and by whom | `{"answer"}` |
 //!
 //! *A saga* is `{"saga": "<id>"}` or `{"workflow": …, "key": …}`. *By whom* is `"actor"`, `"reason"` and `"operation"`, the
 //! one-time id under which the same request gives the same answer. `answer` is `accepted`, `too-late`, `pending` or

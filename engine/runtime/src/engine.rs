@@ -76,6 +76,7 @@ struct Inner {
     ids: Arc<dyn Ids>,
     limits: Limits,
     incarnation: Incarnation,
+    called: Arc<str>,
     definitions: Arc<Definitions>,
     clock: Arc<dyn Clock>,
     /// How often a saga that another node may have is looked at in the store; none where there are no others.
@@ -469,8 +470,20 @@ impl Engine {
         look_every: Option<Duration>,
         worker: Worker,
     ) -> Self {
-        let Parts { store, mail, outbox, nodes, board, incarnation, definitions, limits, clock, ids, .. } =
-            parts;
+        let Parts {
+            store,
+            mail,
+            outbox,
+            nodes,
+            board,
+            incarnation,
+            called,
+            definitions,
+            limits,
+            clock,
+            ids,
+            ..
+        } = parts;
         let Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted } = worker;
         Self(Arc::new(Inner {
             store,
@@ -485,6 +498,7 @@ impl Engine {
             ids,
             limits,
             incarnation,
+            called,
             definitions,
             clock,
             look_every,

@@ -33,6 +33,11 @@
 //! so: hold the starts of a workflow, pause it, limit a dependency, drain a node. [`Operator::controls`] lists what is in
 //! force, with who set it, why and since when.
 //!
+//! # Messages that nobody takes
+//!
+//! [`Operator::let_go`] lets a message of the outbox go that was refused for good, so that the later events of its saga go
+//! out.
+//!
 //! # Risk
 //!
 //! What may do something twice, undo what may not have happened, or end what is not finished, stands behind
@@ -42,6 +47,7 @@ mod by;
 mod controls;
 mod find;
 mod intake;
+mod outbox;
 mod post;
 mod risky;
 mod saga;
@@ -54,7 +60,9 @@ pub use saga::{Asking, CompensationDemand, Inspected, OperatedSaga};
 
 pub use crate::controls::{Control, ControlInForce};
 pub use crate::engine::OperateError;
-pub use crate::ports::{DeskCursor, DeskEntry, DeskFilter, DeskGroup, DeskPage, SagaFilter, SagaPage};
+pub use crate::ports::{
+    DeskCursor, DeskEntry, DeskFilter, DeskGroup, DeskPage, OutboxPlace, SagaFilter, SagaPage,
+};
 pub use amends_core::event::Answer;
 pub use amends_core::machine::PersonFinding;
 

@@ -49,9 +49,9 @@ pub use nodes::{NodeStore, Peer, Sharing};
 pub(crate) use notifier::Notifying;
 pub use notifier::{Notice, Notifier};
 pub use outbox::{
-    OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX, OUTBOX_SUBJECT_BYTES_MAX, OutboxCount, OutboxKind,
-    OutboxMessage, OutboxPlace, OutboxRow, OutboxStanding, OutboxStore, REFUSAL_WAIT_MAX, RefusedMessage,
-    lane_of, message_id,
+    LetGo, OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX, OUTBOX_SUBJECT_BYTES_MAX, OutboxCount,
+    OutboxKind, OutboxMessage, OutboxPlace, OutboxRow, OutboxStanding, OutboxStore, REFUSAL_WAIT_MAX,
+    RefusedMessage, lane_of, message_id,
 };
 pub use publisher::{PublishError, Published, Publisher};
 pub use purge::{PurgeStore, kept_outcome};

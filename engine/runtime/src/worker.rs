@@ -108,6 +108,8 @@ pub(crate) struct Parts {
     pub(crate) publishers: Publishers,
     pub(crate) audience: Arc<Audience>,
     pub(crate) incarnation: Incarnation,
+    /// What the node is called, and on which host, for people.
+    pub(crate) called: Arc<str>,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) dependencies: BTreeMap<Arc<str>, DependencyLimits>,
     pub(crate) limits: Limits,

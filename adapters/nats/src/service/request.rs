@@ -4,7 +4,7 @@ use amends::core::admission::{self, Limits};
 use amends::core::machine::PersonFinding;
 use amends::core::{ActionId, Json, SagaId};
 use amends::engine::{OperateError, SagaStartError, ViewError};
-use amends::operator::By;
+use amends::operator::{By, OutboxPlace};
 use amends::{Engine, engine};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -91,7 +91,7 @@ pub(super) struct Start {
     pub(super) occurred_at: Option<String>,
 }
 
-/// A saga, and whatever the verb wants besides.
+/// A saga or a message, and whatever the verb wants besides.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
@@ -105,6 +105,7 @@ pub(super) struct Asked {
     pub(super) output: Option<Json>,
     evidence: Option<String>,
     finding: Option<PersonFinding>,
+    message: Option<String>,
 }
 
 fn missing(what: &str) -> Problem {
@@ -136,6 +137,12 @@ impl Asked {
     pub(super) fn action(&self) -> Result<ActionId, Problem> {
         let action = self.action.as_deref().ok_or_else(|| missing("action"))?;
         action.parse().map_err(|error| Problem::unreadable(format!("failed to {error}")))
+    }
+
+    pub(super) fn message(&self) -> Result<OutboxPlace, Problem> {
+        let message = self.message.as_deref().ok_or_else(|| missing("message"))?;
+        let unreadable = || Problem::unreadable(format!("`{message}` is no message of the outbox"));
+        OutboxPlace::of(message).ok_or_else(unreadable)
     }
 
     pub(super) fn evidence(&self) -> Result<String, Problem> {

@@ -1,10 +1,14 @@
-//! A saga as JSON.
+//! A saga, or the outbox, as JSON.
 
 use amends::core::agenda::VerbOffer;
 use amends::core::event::Recorded;
+use amends::engine::OutboxView;
 use amends::operator::Inspected;
 use amends::view::{ActionView, SagaView};
 use serde_json::{Value, json};
+
+/// The most refused messages that are shown: an answer has to find room in one message.
+const REFUSED_SHOWN_MAX: usize = 100;
 
 /// Everything that is recorded, for programs, and the timeline for people.
 pub(super) fn saga(inspected: &Inspected) -> Value {
@@ -66,5 +70,33 @@ pub(super) fn offer(offer: &VerbOffer) -> Value {
         "finding": offer.finding,
         "refused": offer.refused,
         "would_write": offer.consequences,
+    })
+}
+
+/// What waits to be published; of what was refused the oldest.
+pub(super) fn outbox(view: &OutboxView) -> Value {
+    let counts = view.counts.iter().map(|count| {
+        json!({
+            "kind": count.kind.word(), "waiting": count.waiting, "refused": count.refused,
+            "oldest": count.oldest.to_string(),
+        })
+    });
+    let refused = view.refused.iter().take(REFUSED_SHOWN_MAX).map(|refused| {
+        let message = &refused.message;
+        json!({
+            "message": message.place.to_string(), "subject": &*message.subject, "refusals": message.refusals,
+            "reason": refused.reason, "written_at": message.written_at.to_string(),
+            "next_at": refused.next_at.to_string(),
+        })
+    });
+    let troubles = view.troubles.iter().map(|trouble| {
+        json!({
+            "kind": trouble.kind.word(), "since": trouble.since.to_string(), "error": trouble.error,
+        })
+    });
+    json!({
+        "waiting": counts.collect::<Vec<_>>(),
+        "refused": refused.collect::<Vec<_>>(),
+        "troubles": troubles.collect::<Vec<_>>(),
     })
 }

@@ -9,7 +9,7 @@ use super::request::{Asked, Problem, Start, options, read};
 use super::shown;
 
 /// The endpoints, by their names.
-pub(super) const ALL: [&str; 16] = [
+pub(super) const ALL: [&str; 18] = [
     "start",
     "inspect",
     "verbs",
@@ -26,6 +26,8 @@ pub(super) const ALL: [&str; 16] = [
     "found",
     "approve",
     "deny",
+    "outbox",
+    "let-go",
 ];
 
 pub(super) async fn answer(engine: &Engine, verb: &str, payload: &[u8]) -> Result<Value, Problem> {
@@ -33,6 +35,17 @@ pub(super) async fn answer(engine: &Engine, verb: &str, payload: &[u8]) -> Resul
         return start(engine, read(payload)?).await;
     }
     let asked: Asked = read(payload)?;
+    match verb {
+        "outbox" => {
+            let outbox = engine.outbox().await;
+            return Ok(shown::outbox(&outbox.map_err(|fault| Problem::unavailable(fault.to_string()))?));
+        }
+        "let-go" => {
+            let answer = engine.operator().let_go(asked.message()?, asked.by()?).await?;
+            return Ok(json!({"answer": word(&answer)}));
+        }
+        _ => {}
+    }
     let saga = engine.operator().saga(asked.saga(engine).await?);
     match verb {
         "inspect" => Ok(shown::saga(&saga.inspect().await?)),

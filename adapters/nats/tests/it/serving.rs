@@ -91,6 +91,14 @@ async fn what_cannot_be_done_is_answered_with_a_code_and_the_reason() {
         ("resume", with("action", json!("book")), "400", "`book` is not step/forward"),
         ("resume", with("action", json!("book/forward")), "409", "failed to"),
         ("accept", with("action", json!("book/forward")), "400", "`evidence` is missing"),
+        ("let-go", by.to_string(), "400", "`message` is missing"),
+        ("let-go", with("message", json!("event/1/2")), "400", "is no message of the outbox"),
+        (
+            "let-go",
+            with("message", json!(format!("event/{nobody}/1.0"))),
+            "409",
+            "does not wait to be published",
+        ),
         ("pause", with("when", json!("now")), "400", "unknown field `when`"),
     ] {
         let (found, told) = ask(&client, verb, &request).await.unwrap_err();
@@ -114,7 +122,7 @@ async fn stock_tools_discover_the_service_and_its_endpoints() {
         .filter_map(|endpoint| endpoint["subject"].as_str())
         .collect();
     assert!(endpoints.contains("amends.start") && endpoints.contains("amends.retry-now"), "{endpoints:?}");
-    assert_eq!(endpoints.len(), 16);
+    assert_eq!(endpoints.len(), 18);
 
     // Once it has stopped, nobody answers for it.
     service.stop().await;

@@ -14,6 +14,32 @@ use crate::entity::control_order;
 use crate::failure::{Failure, fault};
 use crate::unit::Unit;
 
+/// The order of this id.
+pub(super) async fn known(
+    connection: &mut PgConnection,
+    operation_id: &str,
+) -> Result<Option<Box<StoredOrder>>, Failure> {
+    let known = sqlx::query(sql::ORDER_OF_ID).bind(operation_id);
+    let Some(row) = known.fetch_optional(connection).await? else { return Ok(None) };
+    let model = control_order::Model::from_query_result(&QueryResult::from(row), "");
+    Ok(Some(Box::new(StoredOrder::from(model.map_err(fault).map_err(Failure::Fault)?))))
+}
+
+/// Keeps an order, as one that changed nothing; whether it was new. Of two orders of one id the second waits here for the
+/// first.
+pub(super) async fn keep(connection: &mut PgConnection, order: &ControlOrder) -> Result<bool, Failure> {
+    let ControlOrder { operation_id, key, value, actor, reason, at } = order;
+    let kept = sqlx::query(sql::ORDER_KEEP).bind(operation_id).bind(&**key).bind(value.as_deref());
+    let kept = kept.bind(actor).bind(reason).bind(at.0).execute(connection).await?;
+    Ok(kept.rows_affected() > 0)
+}
+
+/// Says that an order changed something.
+pub(super) async fn changed(connection: &mut PgConnection, operation_id: &str) -> Result<(), Failure> {
+    sqlx::query(sql::ORDER_CHANGED).bind(operation_id).execute(connection).await?;
+    Ok(())
+}
+
 /// Gives one order, or finds why not. In a transaction.
 struct Give(ControlOrder);
 
@@ -23,8 +49,8 @@ impl Unit<PgConnection> for Give {
 
     async fn run(&self, connection: &mut PgConnection) -> Result<Ordered, Failure> {
         let ControlOrder { operation_id, key, value, actor, reason, at } = &self.0;
-        if let Some(known) = self.known(connection).await? {
-            return Ok(known);
+        if let Some(known) = known(connection, operation_id).await? {
+            return Ok(Ordered::Known(known));
         }
         if value.is_some() {
             let room = sqlx::query(sql::CONTROL_ROOM).bind(&**key).fetch_one(&mut *connection).await?;
@@ -33,12 +59,10 @@ impl Unit<PgConnection> for Give {
                 return Ok(Ordered::Full { in_force: u32::try_from(in_force).unwrap_or(u32::MAX) });
             }
         }
-        // Of two orders of one id the second waits here for the first.
-        let kept = sqlx::query(sql::ORDER_KEEP).bind(operation_id).bind(&**key).bind(value.as_deref());
-        let kept = kept.bind(actor).bind(reason).bind(at.0).execute(&mut *connection).await?;
-        if kept.rows_affected() == 0 {
-            let known = self.known(connection).await?;
+        if !keep(connection, &self.0).await? {
+            let known = known(connection, operation_id).await?;
             return known
+                .map(Ordered::Known)
                 .ok_or_else(|| Failure::Busy("an order of this id was there and is gone".to_owned()));
         }
         let change = match value {
@@ -51,21 +75,11 @@ impl Unit<PgConnection> for Give {
                 .bind(at.0),
             None => sqlx::query(sql::CONTROL_LIFT).bind(&**key),
         };
-        let changed = change.execute(&mut *connection).await?.rows_affected() > 0;
-        if changed {
-            sqlx::query(sql::ORDER_CHANGED).bind(operation_id).execute(connection).await?;
+        let is_changed = change.execute(&mut *connection).await?.rows_affected() > 0;
+        if is_changed {
+            changed(connection, operation_id).await?;
         }
-        Ok(Ordered::Done { changed })
-    }
-}
-
-impl Give {
-    async fn known(&self, connection: &mut PgConnection) -> Result<Option<Ordered>, Failure> {
-        let known = sqlx::query(sql::ORDER_OF_ID).bind(&self.0.operation_id);
-        let Some(row) = known.fetch_optional(connection).await? else { return Ok(None) };
-        let model = control_order::Model::from_query_result(&QueryResult::from(row), "");
-        let known = StoredOrder::from(model.map_err(fault).map_err(Failure::Fault)?);
-        Ok(Some(Ordered::Known(Box::new(known))))
+        Ok(Ordered::Done { changed: is_changed })
     }
 }
 

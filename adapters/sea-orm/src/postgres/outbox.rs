@@ -1,8 +1,8 @@
 //! Emptying the outbox. What fills it is part of the [batch](super::batch).
 
 use amends::ports::{
-    Fault, OUTBOX_LANES, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, WriteStats,
-    lane_of,
+    ControlOrder, Fault, LetGo, OUTBOX_LANES, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
+    OutboxStore, WriteStats, lane_of,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -11,6 +11,7 @@ use sea_orm::sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
 use super::PostgresStore;
+use super::controls::{changed, keep, known};
 use super::sql;
 use crate::failure::Failure;
 use crate::unit::Unit;
@@ -80,6 +81,49 @@ fn counted((alive, changed): (i64, i64)) -> Result<u32, Failure> {
     Ok(u32::try_from(changed).unwrap_or(u32::MAX))
 }
 
+/// The primary key of a message. A number that its column cannot hold is one that no message has.
+fn columns(OutboxPlace { kind, saga, seq, n }: OutboxPlace) -> (i16, &'static str, Uuid, i64, i16) {
+    let (seq, n) = (i64::try_from(seq).unwrap_or(0), i16::try_from(n).unwrap_or(-1));
+    (lane(saga), kind.word(), saga.0, seq, n)
+}
+
+/// Lets a refused message go, or finds why not. In a transaction, which waits for whoever lets the same one go or uses the same
+/// operation id.
+struct LettingGo {
+    message: OutboxPlace,
+    order: ControlOrder,
+}
+
+#[async_trait]
+impl Unit<PgConnection> for LettingGo {
+    type Done = LetGo;
+
+    async fn run(&self, connection: &mut PgConnection) -> Result<LetGo, Failure> {
+        let operation_id = &self.order.operation_id;
+        if let Some(known) = known(connection, operation_id).await? {
+            return Ok(LetGo::Known(known));
+        }
+        let (lane, kind, saga, seq, n) = columns(self.message);
+        let gone = sqlx::query(sql::MESSAGE_LET_GO).bind(lane).bind(kind).bind(saga).bind(seq).bind(n);
+        if gone.execute(&mut *connection).await?.rows_affected() > 0 {
+            if !keep(connection, &self.order).await? {
+                // For another message, a moment ago: this one stays, and the next look finds that order.
+                return Err(Failure::Busy("an order of this id has just been given".to_owned()));
+            }
+            changed(connection, operation_id).await?;
+            return Ok(LetGo::Done);
+        }
+        // It may be gone by an order of this very id.
+        if let Some(known) = known(connection, operation_id).await? {
+            return Ok(LetGo::Known(known));
+        }
+        let stands =
+            sqlx::query_scalar(sql::MESSAGE_STANDS).bind(lane).bind(kind).bind(saga).bind(seq).bind(n);
+        let stands: i64 = stands.fetch_one(connection).await?;
+        Ok(if stands > 0 { LetGo::NotRefused } else { LetGo::NoSuchMessage })
+    }
+}
+
 /// Notes that a message was refused.
 struct NoteRefusal {
     incarnation: Incarnation,
@@ -93,14 +137,14 @@ impl Unit<PgConnection> for NoteRefusal {
     type Done = u32;
 
     async fn run(&self, connection: &mut PgConnection) -> Result<u32, Failure> {
-        let OutboxPlace { kind, saga, seq, n } = self.refused;
+        let (lane, kind, saga, seq, n) = columns(self.refused);
         let note = sqlx::query_as(sql::MESSAGE_REFUSED)
             .bind(self.incarnation.0)
-            .bind(lane(saga))
-            .bind(kind.word())
-            .bind(saga.0)
-            .bind(i64::try_from(seq).unwrap_or(0))
-            .bind(i16::try_from(n).unwrap_or(-1))
+            .bind(lane)
+            .bind(kind)
+            .bind(saga)
+            .bind(seq)
+            .bind(n)
             .bind(&*self.reason)
             .bind(self.next_at.0);
         counted(note.fetch_one(connection).await?)
@@ -168,6 +212,15 @@ impl OutboxStore for PostgresStore {
         let noted = self.run(NoteRefusal { incarnation, refused, reason, next_at }).await?;
         self.count_outbox(noted);
         Ok(())
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        if let Some(reason) = order.unstorable() {
+            return Ok(LetGo::Unstorable { reason });
+        }
+        let answer = self.transact(LettingGo { message, order: order.clone() }).await?;
+        self.count_outbox(u32::from(answer == LetGo::Done));
+        Ok(answer)
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

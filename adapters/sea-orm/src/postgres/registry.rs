@@ -61,6 +61,10 @@ impl NodeRegistry for PostgresStore {
         introduced.await?.ok_or(Fault::Fenced)
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.reader.within_bounds(|reader| async move { reader.joined(incarnation).await }).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.reader.within_bounds(|reader| async move { reader.live_nodes().await }).await
     }

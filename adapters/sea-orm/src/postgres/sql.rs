@@ -567,6 +567,12 @@ pub(super) const MESSAGE_REFUSED: &str = "WITH me AS MATERIALIZED \
       AND lane IN (SELECT lane FROM outbox_lane WHERE owner = $1) AND EXISTS (SELECT 1 FROM me) RETURNING 1) \
     SELECT (SELECT count(*) FROM me), (SELECT count(*) FROM noted)";
 
+/// Only a refused one goes.
+pub(super) const MESSAGE_LET_GO: &str = "DELETE FROM outbox \
+    WHERE lane = $1 AND kind = $2 AND saga_id = $3 AND seq = $4 AND n = $5 AND refusals > 0";
+pub(super) const MESSAGE_STANDS: &str = "SELECT count(*) FROM outbox \
+    WHERE lane = $1 AND kind = $2 AND saga_id = $3 AND seq = $4 AND n = $5";
+
 pub(super) const ORDER_OF_ID: &str = "SELECT operation_id, key, value, actor, reason, at, changed \
     FROM control_order WHERE operation_id = $1";
 

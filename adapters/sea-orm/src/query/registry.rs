@@ -64,6 +64,13 @@ pub(crate) fn with_other_lease(
 }
 
 impl Queries {
+    pub(crate) async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        let row = "SELECT 1 FROM node WHERE incarnation = $1";
+        let backend = self.db.get_database_backend();
+        let statement = Statement::from_sql_and_values(backend, row, [incarnation.0.into()]);
+        Ok(self.db.query_one_raw(statement).await.map_err(fault)?.is_some())
+    }
+
     pub(crate) async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         let statement = Statement::from_string(self.db.get_database_backend(), LIVE_NODES);
         let rows = self.db.query_all_raw(statement).await.map_err(fault)?;

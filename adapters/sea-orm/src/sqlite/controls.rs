@@ -14,6 +14,37 @@ use crate::entity::control_order;
 use crate::failure::{Failure, fault};
 use crate::unit::Unit;
 
+/// The order of this id.
+pub(super) async fn known(
+    connection: &mut SqliteConnection,
+    operation_id: &str,
+) -> Result<Option<Box<StoredOrder>>, Failure> {
+    let known = sqlx::query(sql::ORDER_OF_ID).bind(operation_id.to_owned());
+    let Some(row) = known.fetch_optional(connection).await? else { return Ok(None) };
+    let model = control_order::Model::from_query_result(&QueryResult::from(row), "");
+    Ok(Some(Box::new(StoredOrder::from(model.map_err(fault).map_err(Failure::Fault)?))))
+}
+
+/// Keeps an order, and whether it changed anything.
+pub(super) async fn keep(
+    connection: &mut SqliteConnection,
+    order: &ControlOrder,
+    changed: bool,
+) -> Result<(), Failure> {
+    let ControlOrder { operation_id, key, value, actor, reason, at } = order;
+    sqlx::query(sql::ORDER_KEEP)
+        .bind(operation_id.clone())
+        .bind(key.to_string())
+        .bind(value.clone())
+        .bind(actor.clone())
+        .bind(reason.clone())
+        .bind(at.0)
+        .bind(changed)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 /// Gives one order, or finds why not.
 pub(super) struct Give(pub(super) ControlOrder);
 
@@ -23,11 +54,8 @@ impl Unit<SqliteConnection> for Give {
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Ordered, Failure> {
         let ControlOrder { operation_id, key, value, actor, reason, at } = &self.0;
-        let known = sqlx::query(sql::ORDER_OF_ID).bind(operation_id.clone());
-        if let Some(row) = known.fetch_optional(&mut *connection).await? {
-            let model = control_order::Model::from_query_result(&QueryResult::from(row), "");
-            let known = StoredOrder::from(model.map_err(fault).map_err(Failure::Fault)?);
-            return Ok(Ordered::Known(Box::new(known)));
+        if let Some(known) = known(connection, operation_id).await? {
+            return Ok(Ordered::Known(known));
         }
         let changed = match value {
             Some(value) => {
@@ -48,16 +76,7 @@ impl Unit<SqliteConnection> for Give {
             None => sqlx::query(sql::CONTROL_LIFT).bind(key.to_string()),
         };
         let changed = changed.execute(&mut *connection).await?.rows_affected() > 0;
-        sqlx::query(sql::ORDER_KEEP)
-            .bind(operation_id.clone())
-            .bind(key.to_string())
-            .bind(value.clone())
-            .bind(actor.clone())
-            .bind(reason.clone())
-            .bind(at.0)
-            .bind(changed)
-            .execute(&mut *connection)
-            .await?;
+        keep(connection, &self.0, changed).await?;
         Ok(Ordered::Done { changed })
     }
 }

@@ -2,8 +2,8 @@
 //! open transaction.
 
 use amends::ports::{
-    Fault, OUTBOX_LANES, OutboxKind, OutboxMessage, OutboxPlace, OutboxRow, OutboxStanding, OutboxStore,
-    lane_of,
+    ControlOrder, Fault, LetGo, OUTBOX_LANES, OutboxKind, OutboxMessage, OutboxPlace, OutboxRow,
+    OutboxStanding, OutboxStore, lane_of,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use sea_orm::sqlx::{self, Row as _};
 
 use super::SqliteStore;
 use super::batch::{Bound, send};
+use super::controls::{keep, known};
 use super::owners::fence;
 use super::sql::{self, SQL};
 use super::writer::Request;
@@ -121,6 +122,31 @@ impl Unit<SqliteConnection> for NoteRefusal {
     }
 }
 
+/// Lets a refused message go, or finds why not.
+pub(super) struct LettingGo {
+    message: OutboxPlace,
+    order: ControlOrder,
+}
+
+#[async_trait]
+impl Unit<SqliteConnection> for LettingGo {
+    type Done = LetGo;
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<LetGo, Failure> {
+        if let Some(known) = known(connection, &self.order.operation_id).await? {
+            return Ok(LetGo::Known(known));
+        }
+        let gone = bind_place(sqlx::query(sql::MESSAGE_LET_GO), &self.message);
+        if gone.execute(&mut *connection).await?.rows_affected() > 0 {
+            keep(connection, &self.order, true).await?;
+            return Ok(LetGo::Done);
+        }
+        let stands = bind_place(sqlx::query(sql::MESSAGE_STANDS), &self.message);
+        let stands = stands.fetch_optional(connection).await?.is_some();
+        Ok(if stands { LetGo::NotRefused } else { LetGo::NoSuchMessage })
+    }
+}
+
 #[async_trait]
 impl OutboxStore for SqliteStore {
     async fn claim_lanes(&self, incarnation: Incarnation) -> Result<Vec<u16>, Fault> {
@@ -158,6 +184,14 @@ impl OutboxStore for SqliteStore {
         let note = NoteRefusal { incarnation, refused, reason, next_at };
         self.ask(|answer| Request::NoteRefusal { note, answer }).await?;
         Ok(())
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        if let Some(reason) = order.unstorable() {
+            return Ok(LetGo::Unstorable { reason });
+        }
+        let letting_go = LettingGo { message, order: order.clone() };
+        self.ask(|answer| Request::LetGo { letting_go, answer }).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

@@ -53,6 +53,10 @@ impl NodeRegistry for SqliteStore {
         self.transact(introduce).await.map_err(Failure::into_fault)
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.reader.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.reader.live_nodes().await
     }

@@ -227,6 +227,12 @@ pub(super) const LANES_OF: &str = "SELECT lane FROM outbox_lane WHERE owner = ? 
 pub(super) const LANES_RELEASED: &str = "UPDATE outbox_lane SET owner = NULL \
     WHERE owner IS NOT NULL AND owner NOT IN (SELECT incarnation FROM worker)";
 
+/// Only a refused one goes.
+pub(super) const MESSAGE_LET_GO: &str = "DELETE FROM outbox \
+    WHERE lane = ? AND kind = ? AND saga_id = ? AND seq = ? AND n = ? AND refusals > 0";
+pub(super) const MESSAGE_STANDS: &str = "SELECT 1 FROM outbox \
+    WHERE lane = ? AND kind = ? AND saga_id = ? AND seq = ? AND n = ?";
+
 pub(super) const MESSAGE_REFUSED: &str = "UPDATE outbox SET refusals = refusals + 1, refused = ?, next_at = ? \
     WHERE lane = ? AND kind = ? AND saga_id = ? AND seq = ? AND n = ? \
     AND lane IN (SELECT lane FROM outbox_lane WHERE owner = ?)";

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, Ordered, Posted, Sharing, Verdict, WriteStats};
+use amends::ports::{CLOCK_TOLERANCE, Claim, Fault, LetGo, Ordered, Posted, Sharing, Verdict, WriteStats};
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::DatabaseConnection;
@@ -28,7 +28,7 @@ use super::controls::Give;
 use super::lock::LockFile;
 use super::mail::Post;
 use super::nodes::{Beat, Dismiss, MendClock, Release};
-use super::outbox::{ClaimLanes, NoteRefusal, RemovePublished};
+use super::outbox::{ClaimLanes, LettingGo, NoteRefusal, RemovePublished};
 use super::owners::{Join, Leave, SetAside};
 use super::{Faults, SqliteSettings, sql};
 use crate::failure::Failure;
@@ -79,6 +79,7 @@ pub(super) enum Request {
     ClaimLanes { claim: ClaimLanes, answer: Answer<Vec<u16>> },
     RemovePublished { remove: RemovePublished, answer: Answer<u32> },
     NoteRefusal { note: NoteRefusal, answer: Answer<u32> },
+    LetGo { letting_go: LettingGo, answer: Answer<LetGo> },
     Order { give: Give, answer: Answer<Ordered> },
     Unit(Box<dyn Errand>),
     Close { answer: Answer<()> },
@@ -164,6 +165,9 @@ impl Writer {
             Request::NoteRefusal { note, answer } => {
                 answer.send(self.changed_outbox(&note).await).ok();
             }
+            Request::LetGo { letting_go, answer } => {
+                answer.send(self.let_go(&letting_go).await).ok();
+            }
             Request::Order { give, answer } => {
                 answer.send(self.one(&give).await).ok();
             }
@@ -196,6 +200,13 @@ impl Writer {
         let changed = self.one(unit).await?;
         self.counters.add(&WriteStats { outbox: u64::from(changed), ..WriteStats::default() });
         Ok(changed)
+    }
+
+    async fn let_go(&mut self, letting_go: &LettingGo) -> Result<LetGo, Fault> {
+        let answer = self.one(letting_go).await?;
+        let outbox = u64::from(answer == LetGo::Done);
+        self.counters.add(&WriteStats { outbox, ..WriteStats::default() });
+        Ok(answer)
     }
 
     async fn join(&mut self, join: &Join) -> Result<(), Fault> {

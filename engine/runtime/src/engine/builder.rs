@@ -281,6 +281,10 @@ impl EngineBuilder {
             let _ = store.leave(incarnation, clock.now()).await;
             return Err(StartError::OtherLease { lease: limits.lease, others });
         }
+        let called = match &profile.host {
+            Some(host) => format!("{node_name} on {host}").into(),
+            None => node_name.as_str().into(),
+        };
         let board = Arc::new(Board::open(controls).await?);
         tracing::info!(%incarnation, node = node_name, "the engine runs");
         let look_every = shared.then_some(limits.claim_every);
@@ -295,6 +299,7 @@ impl EngineBuilder {
             publishers,
             audience: Arc::new(audience),
             incarnation,
+            called,
             definitions,
             dependencies,
             limits,

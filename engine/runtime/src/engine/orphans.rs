@@ -54,6 +54,20 @@ impl Engine {
     pub async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.0.reads.registry.live_nodes().await
     }
+
+    /// Did this incarnation ever join this engine's store? So an adapter tells what a node of its own store left outside from
+    /// what belongs to another store.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn has_joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.0.reads.registry.joined(incarnation).await
+    }
+
+    /// What this node is called, and on which host: `amends on warehouse-7`.
+    pub fn node_name(&self) -> &str {
+        &self.0.called
+    }
 }
 
 fn orphans(open: Vec<OpenSagas>, nodes: &[NodeRow], me: Incarnation) -> Orphans {

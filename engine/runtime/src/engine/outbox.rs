@@ -3,7 +3,7 @@
 use amends_core::Timestamp;
 
 use super::Engine;
-use crate::ports::{Fault, OutboxCount, OutboxKind, RefusedMessage};
+use crate::ports::{Fault, OutboxCount, OutboxKind, OutboxStore, RefusedMessage};
 
 /// The most refused messages that [`Engine::outbox`] lists.
 const REFUSED_MAX: u32 = 1_000;
@@ -45,5 +45,14 @@ impl Engine {
             }
         }
         Ok(OutboxView { counts: standing.counts, refused: standing.refused, troubles })
+    }
+
+    pub(crate) fn outbox_store(&self) -> &dyn OutboxStore {
+        &*self.0.outbox
+    }
+
+    /// There may be something to publish that waited until now.
+    pub(crate) fn wake_publisher(&self, kind: OutboxKind) {
+        self.0.publishing.wake(kind);
     }
 }

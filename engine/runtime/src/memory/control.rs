@@ -21,7 +21,7 @@ impl Controls {
         if let Some(reason) = order.unstorable() {
             return Ordered::Unstorable { reason };
         }
-        if let Some(stored) = self.orders.get(&order.operation_id) {
+        if let Some(stored) = self.ordered(&order.operation_id) {
             return Ordered::Known(Box::new(stored.clone()));
         }
         let standing = self.in_force.get(&order.key).map(|row| row.value.clone());
@@ -36,8 +36,16 @@ impl Controls {
                 None => drop(self.in_force.remove(&order.key)),
             }
         }
-        self.orders.insert(order.operation_id.clone(), StoredOrder { order: order.clone(), changed });
+        self.keep(order, changed);
         Ordered::Done { changed }
+    }
+
+    pub(super) fn ordered(&self, operation_id: &str) -> Option<&StoredOrder> {
+        self.orders.get(operation_id)
+    }
+
+    pub(super) fn keep(&mut self, order: &ControlOrder, changed: bool) {
+        self.orders.insert(order.operation_id.clone(), StoredOrder { order: order.clone(), changed });
     }
 
     /// Removes orders that were given before then and whose control is not in force; answers how many.
@@ -57,7 +65,7 @@ impl ControlStore for MemoryStore {
     }
 
     async fn ordered(&self, operation_id: &str) -> Result<Option<StoredOrder>, Fault> {
-        Ok(self.lock().controls.orders.get(operation_id).cloned())
+        Ok(self.lock().controls.ordered(operation_id).cloned())
     }
 
     async fn controls(&self) -> Result<Vec<ControlRow>, Fault> {

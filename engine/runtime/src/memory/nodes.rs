@@ -32,6 +32,10 @@ impl Tables {
         self.workers.contains_key(&incarnation)
     }
 
+    pub(super) fn has_joined(&self, incarnation: Incarnation) -> bool {
+        self.is_worker(incarnation) || self.ended.contains(&incarnation)
+    }
+
     /// Registers `incarnation`; false if it was fenced out before. Where one process owns the store, it is the
     /// only one from then on.
     pub(super) fn join(&mut self, incarnation: Incarnation, node: &str, now: Timestamp) -> bool {

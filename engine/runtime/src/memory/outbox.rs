@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::MemoryStore;
 use super::tables::Tables;
 use crate::ports::{
-    Commit, Fault, OUTBOX_LANES, OutboxCount, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
-    OutboxStore, REFUSAL_WAIT_MAX, RefusedMessage, lane_of,
+    Commit, ControlOrder, Fault, LetGo, OUTBOX_LANES, OutboxCount, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, REFUSAL_WAIT_MAX, RefusedMessage, lane_of,
 };
 
 /// Everything that is to be published.
@@ -136,6 +136,25 @@ impl Tables {
         Some(self.outbox.claim(incarnation, share))
     }
 
+    fn let_go(&mut self, message: OutboxPlace, order: &ControlOrder) -> LetGo {
+        if let Some(reason) = order.unstorable() {
+            return LetGo::Unstorable { reason };
+        }
+        if let Some(known) = self.controls.ordered(&order.operation_id) {
+            return LetGo::Known(Box::new(known.clone()));
+        }
+        match self.outbox.rows.get(&message) {
+            None => LetGo::NoSuchMessage,
+            Some(row) if row.refused.is_none() => LetGo::NotRefused,
+            Some(_) => {
+                self.outbox.rows.remove(&message);
+                self.stats.outbox += 1;
+                self.controls.keep(order, true);
+                LetGo::Done
+            }
+        }
+    }
+
     fn fence(&self, incarnation: Incarnation) -> Result<(), Fault> {
         if self.is_worker(incarnation) { Ok(()) } else { Err(Fault::Fenced) }
     }
@@ -193,6 +212,10 @@ impl OutboxStore for MemoryStore {
         row.refused = Some((reason.to_owned(), next_at));
         tables.stats.outbox += 1;
         Ok(())
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        Ok(self.lock().let_go(message, order))
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

@@ -55,6 +55,10 @@ impl NodeRegistry for MemoryStore {
         self.lock().introduce(incarnation, profile)
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        Ok(self.lock().has_joined(incarnation))
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         Ok(self.lock().live_nodes())
     }

@@ -207,7 +207,7 @@ impl Engine {
 }
 
 /// An operation id belongs to one order, which has its answer.
-fn same_order(known: &StoredOrder, order: &ControlOrder) -> Result<bool, OperateError> {
+pub(super) fn same_order(known: &StoredOrder, order: &ControlOrder) -> Result<bool, OperateError> {
     if (&known.order.key, &known.order.value) == (&order.key, &order.value) {
         return Ok(known.changed);
     }

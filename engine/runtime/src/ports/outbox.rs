@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::content::no_nul;
+use super::control::{ControlOrder, StoredOrder};
 use super::store::Fault;
 
 /// How many lanes there are. More nodes than this can publish only in turns.
@@ -123,6 +124,31 @@ pub struct OutboxPlace {
     pub n: u16,
 }
 
+impl OutboxPlace {
+    /// The place of this name, as [`Display`](std::fmt::Display) writes it.
+    pub fn of(name: &str) -> Option<Self> {
+        let mut parts = name.split('/');
+        let (kind, saga, at) = (parts.next()?, parts.next()?, parts.next()?);
+        let (seq, n) = at.split_once('.')?;
+        let place = Self {
+            kind: OutboxKind::of(kind)?,
+            saga: SagaId(saga.parse().ok()?),
+            seq: seq.parse().ok()?,
+            n: n.parse().ok()?,
+        };
+        // One name only: what is written otherwise names nothing.
+        (place.to_string() == name).then_some(place)
+    }
+}
+
+impl std::fmt::Display for OutboxPlace {
+    /// `event/<saga>/<sequence>.<number>`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kind, saga, seq, n } = self;
+        write!(f, "{}/{saga}/{seq}.{n}", kind.word())
+    }
+}
+
 /// A message as it stands in the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxMessage {
@@ -175,6 +201,24 @@ pub struct OutboxStanding {
     pub refused: Vec<RefusedMessage>,
 }
 
+/// What became of an order to let a message go. Nothing was written but for [`LetGo::Done`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LetGo {
+    /// The message is gone, and the order is durable.
+    Done,
+    /// An order of this id was given before: this one. Also how one whose answer was lost finds itself.
+    Known(Box<StoredOrder>),
+    /// No such message stands in the outbox.
+    NoSuchMessage,
+    /// It was never refused: it is still to be published.
+    NotRefused,
+    /// No store takes the order's content.
+    Unstorable {
+        /// Why.
+        reason: String,
+    },
+}
+
 /// The outbox of a store. Messages come into it by [`commit`](super::SagaStore::commit).
 ///
 /// # Guarantees asked of an implementation
@@ -217,6 +261,11 @@ pub trait OutboxStore: Send + Sync + 'static {
         next_at: Timestamp,
     ) -> Result<(), Fault>;
 
+    /// Removes a message that was refused, whoever owns its lane, and keeps the order that says who wants so and why: both or
+    /// neither. The order stands with those of [controls](super::ControlStore::ordered), and is purged with them. Wants no
+    /// incarnation.
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault>;
+
     /// What stands in the outbox, on any node; of the refused at most `limit`.
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault>;
 }
@@ -234,6 +283,20 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), all.len());
+    }
+
+    #[test]
+    fn a_place_is_found_by_its_name_and_by_no_other_spelling() {
+        let place = OutboxPlace { kind: OutboxKind::Event, saga: SagaId(Uuid::from_u128(7)), seq: 12, n: 3 };
+        let name = place.to_string();
+        assert_eq!(name, "event/00000000-0000-0000-0000-000000000007/12.3");
+        assert_eq!(OutboxPlace::of(&name), Some(place));
+        let no_names = ["", "event/x/12.3", "news/00000000-0000-0000-0000-000000000007/12.3"];
+        let misspelt =
+            [name.replace("12.", "012."), name.replace(".3", ""), format!("{name}/"), format!("{name}.4")];
+        for wrong in no_names.into_iter().chain(misspelt.iter().map(String::as_str)) {
+            assert_eq!(OutboxPlace::of(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

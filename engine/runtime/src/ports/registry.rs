@@ -72,6 +72,9 @@ pub trait NodeRegistry: Send + Sync + 'static {
     /// [`Fault::Fenced`] without `worker` row: it never joined, or was dismissed.
     async fn introduce(&self, incarnation: Incarnation, profile: &NodeProfile) -> Result<Introduced, Fault>;
 
+    /// Did this incarnation ever join this store? Its row in `node` stays after it is gone.
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault>;
+
     /// Every node with a `worker` row, in order of their incarnations.
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault>;
 

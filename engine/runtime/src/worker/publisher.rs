@@ -124,7 +124,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Messages of this kind were committed.
-    pub(super) fn wake(&self, kind: OutboxKind) {
+    pub(crate) fn wake(&self, kind: OutboxKind) {
         self.wakers[kind as usize].notify_one();
     }
 

@@ -8,6 +8,7 @@ use amends::core::machine::Attempted;
 use amends::core::{ActionId, Json, Timestamp};
 use amends::engine::Reply;
 use amends::memory::MemoryStore;
+use amends::operator::{Answer, By, OperateError};
 use amends::ports::{
     OutboxKind, OutboxMessage, OutboxStore as _, PublishError, Published, Publisher, RandomIds, SystemClock,
 };
@@ -371,6 +372,42 @@ async fn the_time_of_a_command_begins_with_its_acknowledgement() {
         +50.167s completed
     "#]]
     .assert_eq(&handle.view().await.unwrap().timeline());
+}
+
+/// A broker that takes nothing.
+struct Refusing;
+
+#[async_trait]
+impl Publisher for Refusing {
+    async fn publish(&self, _: &OutboxMessage) -> Result<Published, PublishError> {
+        Err(PublishError::Refused("too large".to_owned()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_is_refused_for_good_is_let_go_only_once_its_saga_is_over() {
+    let (store, payments) = (Arc::new(MemoryStore::new()), Charge::new());
+    payments.finds(Finding::Refused("closed out".to_owned()));
+    let saga = charging(&payments);
+    let engine = process(1, &store, &saga).publisher(Arc::new(Refusing)).start().await.unwrap();
+    let handle = engine.start(&saga, "k", 500).await.unwrap();
+    pass(Duration::from_secs(1)).await;
+    let command = engine.outbox().await.unwrap().refused[0].message.place;
+    let let_go = async || engine.operator().let_go(command, By::new("ann", "it is too large", "op-1")).await;
+    let refused = let_go().await;
+    let told = refused.as_ref().unwrap_err().to_string();
+    assert!(
+        matches!(refused, Err(OperateError::Refused(_))) && told.contains("decide about its action"),
+        "{told}"
+    );
+    assert_eq!(engine.outbox().await.unwrap().refused.len(), 1, "it is tried again");
+
+    // Its time runs out, it is asked about, and the participant says that it is closed.
+    assert!(matches!(handle.outcome().await, Ok(Outcome::Compensated { .. })));
+    let before = handle.view().await.unwrap().timeline();
+    assert_eq!(let_go().await, Ok(Answer::Accepted), "it could only arrive too late");
+    assert_eq!(engine.outbox().await.unwrap().counts, []);
+    assert_eq!(handle.view().await.unwrap().timeline(), before, "the saga does not change");
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,10 +10,10 @@ use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
     Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup, DeskPage,
-    DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow, NodeStore,
-    OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer, Posted,
-    SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail,
-    StoredOrder, Verdict, WorkItemRow,
+    DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
+    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
+    StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -243,6 +243,10 @@ impl NodeRegistry for GatedStore {
         self.inner.introduce(incarnation, profile).await
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.inner.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.inner.live_nodes().await
     }
@@ -352,6 +356,10 @@ impl OutboxStore for GatedStore {
         next_at: Timestamp,
     ) -> Result<(), Fault> {
         self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.inner.let_go(message, order).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

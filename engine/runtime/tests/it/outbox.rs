@@ -11,10 +11,10 @@ use amends::core::event::FailureKind;
 use amends::core::machine::Attempted;
 use amends::engine::StartError;
 use amends::memory::MemoryStore;
-use amends::operator::By;
+use amends::operator::{Answer, By, OperateError};
 use amends::ports::{
-    Clock as _, Notice, Notifier, OutboxKind, OutboxMessage, PublishError, Published, Publisher, Store,
-    SystemClock,
+    Clock as _, ControlStore as _, Notice, Notifier, OutboxKind, OutboxMessage, OutboxPlace, PublishError,
+    Published, Publisher, Store, SystemClock,
 };
 use amends::{Engine, EngineBuilder, Limits, Outcome};
 use async_trait::async_trait;
@@ -328,6 +328,58 @@ async fn a_refused_message_stays_is_shown_and_blocks_nobody_else() {
     assert_eq!(engine.outbox().await.unwrap().refused[0].message.refusals, 2);
     pass(Duration::from_secs(30)).await;
     assert_eq!(waiting(&engine).await, 0, "it was taken the third time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_refused_for_good_is_let_go_and_the_later_ones_of_its_saga_go_out() {
+    let store = Arc::new(MemoryStore::new());
+    let broker =
+        Broker::that(
+            |message, _| {
+                if message.subject.ends_with(".started") { Does::Refuses } else { Does::Acknowledges }
+            },
+        );
+    let engine = publishing(&store, &broker).await;
+    begin(&engine, "k").await.outcome().await.unwrap();
+    pass(Duration::from_secs(3_600)).await;
+    assert!(broker.words().iter().all(|word| word == "started"), "the end waits for the beginning");
+    assert_eq!(waiting(&engine).await, 2);
+    let first = engine.outbox().await.unwrap().refused[0].message.place;
+    let by = |id: &str| By::new("ann", "nobody can take it", id);
+    let let_go = async |message, by| engine.operator().let_go(message, by).await;
+    let refused = |answer: Result<Answer, OperateError>| match answer {
+        Err(OperateError::Refused(reason)) => reason.to_string(),
+        other => panic!("{other:?}"),
+    };
+
+    let nameless = let_go(first, By::new("", "nobody can take it", "op-1")).await;
+    assert!(matches!(nameless, Err(OperateError::Incomplete(_))), "{nameless:?}");
+    assert_eq!(waiting(&engine).await, 2, "and nothing happened");
+    assert_eq!(let_go(first, by("op-1")).await, Ok(Answer::Accepted));
+    pass(MOMENT).await; // much less than a look takes to come by itself
+    assert_eq!(broker.words().last().unwrap(), "completed");
+    assert_eq!(waiting(&engine).await, 0);
+
+    assert_eq!(let_go(first, by("op-1")).await, Ok(Answer::Accepted), "the same id has the same answer");
+    let gone = refused(let_go(first, by("op-2")).await);
+    assert!(gone.contains("published, or let go before"), "{gone}");
+    let another = refused(let_go(OutboxPlace { n: 9, ..first }, by("op-1")).await);
+    assert!(another.contains(&format!("was used for `outbox/{first}` before")), "{another}");
+    let kept = store.ordered("op-1").await.unwrap().unwrap().order;
+    assert_eq!((kept.actor.as_str(), kept.reason.as_str()), ("ann", "nobody can take it"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_never_refused_is_not_let_go() {
+    let store = Arc::new(MemoryStore::new());
+    let broker = Broker::that(|_, _| Does::StaysSilent);
+    let engine = publishing(&store, &broker).await;
+    begin(&engine, "k").await.outcome().await.unwrap();
+    let under_way = broker.sent()[0].place;
+    let answer = engine.operator().let_go(under_way, By::new("ann", "a test", "op-1")).await;
+    let told = answer.unwrap_err().to_string();
+    assert!(told.contains("is still to be published"), "{told}");
+    assert_eq!(waiting(&engine).await, 2);
 }
 
 #[tokio::test(start_paused = true)]

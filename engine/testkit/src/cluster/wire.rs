@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use amends::ports::{
     Access, Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter,
-    DeskGroup, DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry,
-    NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
-    OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store,
-    StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
+    DeskGroup, DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile,
+    NodeRegistry, NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore,
+    Sharing, Store, StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
@@ -172,6 +172,10 @@ impl NodeRegistry for Wire {
         self.send("introduce").await?.introduce(incarnation, profile).await
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.send("joined").await?.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.send("live_nodes").await?.live_nodes().await
     }
@@ -275,6 +279,10 @@ impl OutboxStore for Wire {
         next_at: Timestamp,
     ) -> Result<(), Fault> {
         self.send("note_refusal").await?.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.send("let_go").await?.let_go(message, order).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

@@ -219,6 +219,9 @@ macro_rules! store_conformance {
                 a_refusal_by_a_clock_that_ran_ahead_is_due,
                 what_is_left_of_many_is_found_in_small_pages,
                 a_transition_has_so_many_messages_and_no_more,
+                what_is_let_go_is_gone_and_the_next_event_of_its_saga_goes_out,
+                only_what_was_refused_is_let_go,
+                racing_orders_let_a_message_go_once,
             }
             control::{
                 a_control_is_in_force_until_it_is_lifted,
@@ -253,6 +256,7 @@ macro_rules! store_conformance {
             registry::{
                 what_a_node_says_of_itself_is_read_back_and_may_be_said_again,
                 only_who_is_alive_introduces_itself_and_is_listed,
+                whoever_joined_once_is_remembered,
                 open_sagas_are_counted_by_definition,
             }
             lists::{

@@ -8,7 +8,7 @@ use std::time::Duration;
 use amends::memory::MemoryStore;
 use amends::ports::{
     Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
-    DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
     NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
     Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
     StoredMail, StoredOrder, Verdict, WorkItemRow,
@@ -250,6 +250,10 @@ impl NodeRegistry for WatchedStore {
         self.inner.introduce(incarnation, profile).await
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.inner.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.inner.live_nodes().await
     }
@@ -359,6 +363,11 @@ impl OutboxStore for WatchedStore {
     ) -> Result<(), Fault> {
         self.alive().await;
         self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.alive().await;
+        self.inner.let_go(message, order).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use amends::memory::MemoryStore;
 use amends::ports::{
     Claim, Clock as _, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter,
-    DeskGroup, DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry,
-    NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
-    OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store,
-    StoreCounts, StoredMail, StoredOrder, SystemClock, Verdict, WorkItemRow,
+    DeskGroup, DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile,
+    NodeRegistry, NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore,
+    Sharing, Store, StoreCounts, StoredMail, StoredOrder, SystemClock, Verdict, WorkItemRow,
 };
 use amends::prelude::*;
 use amends::{Engine, Outcome};
@@ -134,6 +134,10 @@ impl NodeRegistry for Troubled {
         self.inner.introduce(incarnation, profile).await
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.inner.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.inner.live_nodes().await
     }
@@ -239,6 +243,10 @@ impl OutboxStore for Troubled {
         next_at: Timestamp,
     ) -> Result<(), Fault> {
         self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.inner.let_go(message, order).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

@@ -8,10 +8,11 @@ use amends::engine::LaneShares;
 use amends::memory::MemoryStore;
 use amends::ports::{
     Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
-    DeskPage, DeskQuery, Fault, Forward, Introduced, ItemChange, Loaded, Mail, NodeProfile, NodeRegistry,
-    NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding,
-    OutboxStore, Peer, Posted, PurgeStore, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore,
-    Sharing, Store, StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow, kept_outcome,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, ItemChange, LetGo, Loaded, Mail, NodeProfile,
+    NodeRegistry, NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, PurgeStore, SagaFilter, SagaMail, SagaPage, SagaQuery,
+    SagaRow, SagaStore, Sharing, Store, StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
+    kept_outcome,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
 use amends_testkit::simulation::{Bearing, Failure, Setup, Simulation, Trouble};
@@ -242,6 +243,10 @@ impl NodeRegistry for BrokenStore {
         self.inner.introduce(incarnation, profile).await
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.inner.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.inner.live_nodes().await
     }
@@ -353,6 +358,10 @@ impl OutboxStore for BrokenStore {
         next_at: Timestamp,
     ) -> Result<(), Fault> {
         self.inner.note_refusal(incarnation, refused, reason, next_at).await
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.inner.let_go(message, order).await
     }
 
     async fn outbox(&self, limit: u32) -> Result<OutboxStanding, Fault> {

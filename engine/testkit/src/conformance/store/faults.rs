@@ -3,11 +3,12 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 use amends::ports::{
-    Claim, Commit, ConsumedMail, Fault, Filed, INTAKE_OPEN_MAX, IntakeStore as _, OUTBOX_LANES, OutboxKind,
-    OutboxStore as _, Posted, SagaMail as _, SagaQuery as _, SagaStore as _, Verdict,
+    Claim, Commit, ConsumedMail, Fault, Filed, INTAKE_OPEN_MAX, IntakeStore as _, LetGo, OUTBOX_LANES,
+    OutboxKind, OutboxStore as _, Posted, SagaMail as _, SagaQuery as _, SagaStore as _, Verdict,
 };
 
 use super::FaultyStoreFactory;
+use super::outbox::letting_go;
 use super::rows::{
     ME, OTHER, T0, accept, claim, everything, join, keep, mail, post, read, release, saga, start, step,
     step_with, step_with_everything, unfiled,
@@ -135,6 +136,20 @@ pub async fn a_lost_answer_of_the_outbox_is_found_by_asking_again(factory: impl 
     assert_unavailable(store.remove_published(ME, &[messages[0].place]).await);
     assert_eq!(waiting().await, messages[1..], "it is gone");
     assert_eq!(store.remove_published(ME, &[messages[0].place]).await, Ok(0));
+
+    let refused = messages[1].place;
+    store.note_refusal(ME, refused, "too large", T0).await.expect("it notes");
+    let order = letting_go("1", refused);
+    factory.lose_answers(&store, 1).await;
+    assert_unavailable(store.let_go(refused, &order).await);
+    // Whether it was the answer of the whole that was lost or of a part, nobody can tell.
+    let again = store.let_go(refused, &order).await.expect("it answers");
+    assert!(matches!(again, LetGo::Done | LetGo::Known(_)), "{again:?}");
+    assert!(
+        matches!(store.let_go(refused, &order).await, Ok(LetGo::Known(_))),
+        "by this very order it is gone"
+    );
+    assert_eq!(waiting().await, []);
 }
 
 pub async fn a_refusing_database_is_unavailable_until_it_heals(factory: impl FaultyStoreFactory) {

@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 
 use amends::ports::{
-    Commit, Fault, OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX, OUTBOX_SUBJECT_BYTES_MAX, OutboxKind,
-    OutboxMessage, OutboxPlace, OutboxRow, OutboxStore as _, REFUSAL_WAIT_MAX, SagaStore as _, Store,
-    Verdict, message_id,
+    Commit, ControlOrder, ControlStore as _, Fault, LetGo, OUTBOX_BYTES_MAX, OUTBOX_LANES, OUTBOX_ROWS_MAX,
+    OUTBOX_SUBJECT_BYTES_MAX, OutboxKind, OutboxMessage, OutboxPlace, OutboxRow, OutboxStore as _,
+    PurgeStore as _, REFUSAL_WAIT_MAX, SagaStore as _, Store, StoredOrder, Verdict, message_id,
 };
 use amends_core::{Incarnation, SagaId, Timestamp};
+use tokio::task::JoinSet;
 
 use super::StoreFactory;
 use super::rows::{
@@ -276,4 +277,102 @@ pub async fn a_transition_has_so_many_messages_and_no_more(factory: impl StoreFa
     assert!(verdicts.iter().all(|verdict| matches!(verdict, Verdict::Unstorable { .. })), "{verdicts:?}");
     let waiting = store.outbox(0).await.expect("it counts").counts[0].waiting;
     assert_eq!(waiting, OUTBOX_ROWS_MAX as u64);
+}
+
+/// The order `id` to let this message go.
+pub(super) fn letting_go(id: &str, message: OutboxPlace) -> ControlOrder {
+    ControlOrder {
+        operation_id: id.to_owned(),
+        key: format!("outbox/{message}").into(),
+        value: None,
+        actor: "ann".to_owned(),
+        reason: format!("because of {id}"),
+        at: T0,
+    }
+}
+
+async fn let_go(store: &impl Store, id: &str, message: OutboxPlace) -> LetGo {
+    store.let_go(message, &letting_go(id, message)).await.expect("it answers")
+}
+
+/// Refused for good, for all that its publisher knows.
+async fn refuse(store: &impl Store, message: OutboxPlace) {
+    store.note_refusal(ME, message, "too large", Timestamp(LATER.0 + 500)).await.expect("it notes");
+}
+
+pub async fn what_is_let_go_is_gone_and_the_next_event_of_its_saga_goes_out(factory: impl StoreFactory) {
+    let store = publisher(&factory).await;
+    accept(&store, &[start(1)]).await;
+    accept(&store, &[step_with(1, 2, &[Event, Event])]).await;
+    let first = read(&store, Event).await[0].place;
+    refuse(&store, first).await;
+    assert_eq!(read(&store, Event).await, [], "the second waits for it");
+
+    assert_eq!(let_go(&store, "1", first).await, LetGo::Done);
+    let order = letting_go("1", first);
+    let known = StoredOrder { order: order.clone(), changed: true };
+    assert_eq!(places(&read(&store, Event).await), BTreeSet::from([(saga(1), 2, 1)]));
+    let standing = store.outbox(10).await.expect("it counts");
+    assert_eq!((standing.counts[0].waiting, standing.refused.len()), (1, 0));
+    assert_eq!(store.ordered("1").await.expect("it reads"), Some(known.clone()), "who and why is kept");
+    assert_eq!(store.controls().await.expect("it reads"), [], "and nothing is in force");
+
+    let later = ControlOrder { at: LATER, ..order };
+    let again = store.let_go(first, &later).await.expect("it answers");
+    assert_eq!(again, LetGo::Known(Box::new(known)), "as it was given first");
+    assert_eq!(let_go(&store, "2", first).await, LetGo::NoSuchMessage);
+    assert_eq!(store.ordered("2").await.expect("it reads"), None, "what did nothing is not kept");
+    let store = factory.reopen(store).await;
+    assert!(matches!(let_go(&store, "1", first).await, LetGo::Known(_)), "it outlives the process");
+    assert_eq!(store.purge_orders(LATER, 10).await.expect("it purges"), 1, "and is purged as others are");
+}
+
+pub async fn only_what_was_refused_is_let_go(factory: impl StoreFactory) {
+    let store = publisher(&factory).await;
+    accept(&store, &[start(1)]).await;
+    accept(&store, &[step_with(1, 2, &[Notice, Notice])]).await;
+    let found = read(&store, Notice).await;
+    assert_eq!(let_go(&store, "1", found[0].place).await, LetGo::NotRefused);
+    let nothing = OutboxPlace { n: 7, ..found[0].place };
+    assert_eq!(let_go(&store, "1", nothing).await, LetGo::NoSuchMessage);
+    assert_eq!(let_go(&store, "1", OutboxPlace { seq: u64::MAX, ..nothing }).await, LetGo::NoSuchMessage);
+    refuse(&store, found[0].place).await;
+    let unkeepable = ControlOrder { reason: "a\0b".to_owned(), ..letting_go("1", found[0].place) };
+    let answer = store.let_go(found[0].place, &unkeepable).await.expect("it answers");
+    assert!(matches!(answer, LetGo::Unstorable { .. }), "{answer:?}");
+    assert_eq!(store.ordered("1").await.expect("it reads"), None);
+    let waiting = store.outbox(10).await.expect("it counts").counts[0].waiting;
+    assert_eq!(waiting, 2, "all are there");
+    // Who publishes is gone, and the order stands all the same.
+    take_over(&store, LATER).await;
+    assert_eq!(let_go(&store, "1", found[0].place).await, LetGo::Done);
+}
+
+pub async fn racing_orders_let_a_message_go_once(factory: impl StoreFactory) {
+    let store = publisher(&factory).await;
+    accept(&store, &[start(1)]).await;
+    accept(&store, &[step_with(1, 2, &[Notice; 4])]).await;
+    let found: Vec<OutboxPlace> = read(&store, Notice).await.iter().map(|message| message.place).collect();
+    for message in &found {
+        refuse(&store, *message).await;
+    }
+    let race = async |orders: Vec<(String, OutboxPlace)>| {
+        let mut racing = JoinSet::new();
+        for (id, message) in orders {
+            let store = store.clone();
+            racing.spawn(async move { let_go(&store, &id, message).await });
+        }
+        let answers = racing.join_all().await;
+        let done = answers.iter().filter(|answer| **answer == LetGo::Done).count();
+        assert_eq!(done, 1, "{answers:?}");
+        answers
+    };
+    let others = race((0..8).map(|n| (format!("a{n}"), found[0])).collect()).await;
+    assert!(others.iter().all(|answer| matches!(answer, LetGo::Done | LetGo::NoSuchMessage)), "{others:?}");
+    let same = race((0..8).map(|_| ("b".to_owned(), found[1])).collect()).await;
+    assert!(same.iter().all(|answer| matches!(answer, LetGo::Done | LetGo::Known(_))), "{same:?}");
+    let one_id = race((0..8).map(|n| ("c".to_owned(), found[2 + n % 2])).collect()).await;
+    assert!(one_id.iter().all(|answer| matches!(answer, LetGo::Done | LetGo::Known(_))), "{one_id:?}");
+    let waiting = store.outbox(10).await.expect("it counts").counts[0].waiting;
+    assert_eq!(waiting, 1, "one order lets one message go");
 }

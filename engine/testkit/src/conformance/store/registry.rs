@@ -10,7 +10,7 @@ use amends::ports::{
 use amends_core::Incarnation;
 
 use super::StoreFactory;
-use super::rows::{ME, T0, accept, change, definition, ended, join, saga, start, step};
+use super::rows::{ME, OTHER, T0, accept, change, definition, ended, join, saga, start, step};
 
 pub(super) const LEASE: Duration = Duration::from_secs(10);
 
@@ -54,6 +54,17 @@ pub async fn only_who_is_alive_introduces_itself_and_is_listed(factory: impl Sto
     store.leave(ME, T0).await.expect("it leaves");
     assert_eq!(live(&store).await, []);
     assert_eq!(store.introduce(ME, &profile()).await, Err(Fault::Fenced));
+}
+
+pub async fn whoever_joined_once_is_remembered(factory: impl StoreFactory) {
+    let store = factory.open().await;
+    assert_eq!(store.joined(ME).await, Ok(false));
+    join(&store).await;
+    assert_eq!((store.joined(ME).await, store.joined(OTHER).await), (Ok(true), Ok(false)));
+    store.leave(ME, T0).await.expect("it leaves");
+    assert_eq!(store.joined(ME).await, Ok(true), "after it is gone");
+    let store = factory.reopen(store).await;
+    assert_eq!(store.joined(ME).await, Ok(true), "and by the next process");
 }
 
 pub async fn open_sagas_are_counted_by_definition(factory: impl StoreFactory) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amends::ports::{
     Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
-    DeskPage, DeskQuery, Fault, Forward, Introduced, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
     NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
     Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
     StoredMail, StoredOrder, Verdict, WorkItemRow,
@@ -167,6 +167,11 @@ impl NodeRegistry for FaultyStore {
         self.answer(introduced)
     }
 
+    async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault> {
+        self.arrive(None, false).await?;
+        self.inner.joined(incarnation).await
+    }
+
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.arrive(None, false).await?;
         self.inner.live_nodes().await
@@ -291,6 +296,12 @@ impl OutboxStore for FaultyStore {
     ) -> Result<(), Fault> {
         self.arrive(Some(incarnation), true).await?;
         let answer = self.inner.note_refusal(incarnation, refused, reason, next_at).await?;
+        self.answer(answer)
+    }
+
+    async fn let_go(&self, message: OutboxPlace, order: &ControlOrder) -> Result<LetGo, Fault> {
+        self.arrive(None, true).await?;
+        let answer = self.inner.let_go(message, order).await?;
         self.answer(answer)
     }
 
