@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
+use std::time::Duration;
 
-use amends_nats_testkit::{Cluster, Server};
+use amends_nats_testkit::{Cluster, Server, Wire};
 
 /// The first line that a server says to every client.
 fn greeting(server: &Server) -> Option<String> {
@@ -44,4 +45,22 @@ fn three_servers_form_a_cluster_that_has_a_leader() {
     assert_eq!(cluster.nodes().len(), 3);
     assert!(cluster.nodes().iter().all(|node| greeting(node).is_some()));
     assert!(greeting(cluster.named("node-2")).expect("it takes connections").contains("node-2"));
+}
+
+#[test]
+fn a_wire_that_stands_still_brings_nothing_from_the_server_until_it_goes_on() {
+    let server = Server::start();
+    let wire = Wire::to(server.port());
+    let port =
+        wire.url().rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).expect("it has a port");
+    wire.stand_still();
+    let stream = TcpStream::connect(("127.0.0.1", port)).expect("it takes connections");
+    stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a time that is not zero");
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).expect_err("nothing comes");
+    wire.go_on();
+    reader.get_ref().set_read_timeout(None).expect("no time");
+    reader.read_line(&mut line).expect("now it comes");
+    assert!(line.starts_with("INFO "), "{line}");
 }

@@ -1,22 +1,15 @@
-//! One connection, and what the server says about itself.
-//!
-//! The client library connects again by itself, without end. What the server refuses to this connection (a missing
-//! permission) it tells beside the answer, which then never comes; so its words are kept here, and whoever waited in
-//! vain finds them.
+//! One connection, and what the server says about itself. The client library connects again by itself, without end.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::client::{RequestError, RequestErrorKind};
 use async_nats::jetstream::{self, context::ContextBuilder};
-use async_nats::{ConnectErrorKind, ConnectOptions, Event, Request, ServerError};
+use async_nats::{ConnectErrorKind, ConnectOptions, Request};
 
+use crate::heard::{Heard, general};
 use crate::settings::{Login, NatsSettings};
 use crate::version::ServerVersion;
-
-/// The most refusals of the server that are kept.
-const REFUSALS_MAX: usize = 64;
 
 /// The first wait before connecting again; it grows by as much with every try.
 const RECONNECT_STEP: Duration = Duration::from_millis(50);
@@ -68,7 +61,7 @@ pub struct Connection {
     jetstream: jetstream::Context,
     version: ServerVersion,
     inbox_prefix: Arc<str>,
-    refusals: Arc<Refusals>,
+    heard: Arc<Heard>,
 }
 
 impl Connection {
@@ -78,8 +71,8 @@ impl Connection {
     /// See [`ConnectError`].
     pub async fn open(settings: NatsSettings) -> Result<Self, ConnectError> {
         let url = settings.url.clone();
-        let refusals = Arc::new(Refusals::default());
-        let options = options(&settings, refusals.clone()).await.map_err(|reason| refused(&url, reason))?;
+        let heard = Arc::new(Heard::default());
+        let options = options(&settings, heard.clone()).await.map_err(|reason| refused(&url, reason))?;
         let servers: Vec<String> = url.split(',').map(|server| server.trim().to_owned()).collect();
         let client = options.connect(servers).await.map_err(|error| connect_error(&url, &error))?;
         let info = client.server_info();
@@ -101,7 +94,7 @@ impl Connection {
         };
         tracing::info!(%version, server = info.server_name, "connected to NATS");
         let inbox_prefix = settings.inbox_prefix.as_deref().unwrap_or("_INBOX").into();
-        Ok(Self { client, jetstream, version, inbox_prefix, refusals })
+        Ok(Self { client, jetstream, version, inbox_prefix, heard })
     }
 
     /// The client of the library.
@@ -126,7 +119,19 @@ impl Connection {
 
     /// What the server refused to this connection, in its own words, the oldest first; at most 64.
     pub fn refusals(&self) -> Vec<String> {
-        self.refusals.all()
+        self.heard.refusals()
+    }
+
+    /// How often the connection was lost since it was opened. A server hangs up on whoever reads too slowly; only its own
+    /// log says that this was why (*Slow Consumer*).
+    pub fn connections_lost(&self) -> u64 {
+        self.heard.connections_lost()
+    }
+
+    /// How many messages the client library dropped since the connection was opened, at least, because those before them
+    /// were not taken from it quickly enough ([`NatsSettings::subscription_capacity`]).
+    pub fn messages_dropped(&self) -> u64 {
+        self.heard.messages_dropped()
     }
 
     /// What the server refused that names a subject which ends so, or the subjects of answers: the reason why an answer
@@ -135,7 +140,7 @@ impl Connection {
         let named = format!("{subject}\"");
         let answers = format!("Subscription to \"{}.", self.inbox_prefix);
         let explains = |refusal: &String| refusal.contains(&named) || refusal.contains(&answers);
-        self.refusals.all().into_iter().rev().find(explains)
+        self.heard.refusals().into_iter().rev().find(explains)
     }
 
     /// Asks, and waits for the answer for as long as the settings say.
@@ -175,39 +180,19 @@ impl RequestFailure {
     }
 }
 
-/// What a server refused, in its own words.
-#[derive(Default)]
-struct Refusals(Mutex<VecDeque<String>>);
-
-impl Refusals {
-    fn keep(&self, refusal: String) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.contains(&refusal) {
-            return;
-        }
-        if kept.len() == REFUSALS_MAX {
-            kept.pop_front();
-        }
-        kept.push_back(refusal);
-    }
-
-    fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-    }
-}
-
-async fn options(settings: &NatsSettings, refusals: Arc<Refusals>) -> Result<ConnectOptions, String> {
+async fn options(settings: &NatsSettings, heard: Arc<Heard>) -> Result<ConnectOptions, String> {
     let longest = settings.reconnect_delay_max;
     let mut options = ConnectOptions::new()
         .name(&settings.name)
         .request_timeout(Some(settings.request_timeout))
         .connection_timeout(settings.connect_timeout)
+        .subscription_capacity(settings.subscription_capacity)
         .require_tls(settings.tls.required)
         .reconnect_delay_callback(move |tries| {
             RECONNECT_STEP.saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX)).min(longest)
         })
         .event_callback(move |event| {
-            heard(&event, &refusals);
+            heard.event(&event);
             std::future::ready(())
         });
     if let Some(prefix) = &settings.inbox_prefix {
@@ -232,28 +217,6 @@ async fn options(settings: &NatsSettings, refusals: Arc<Refusals>) -> Result<Con
     }
 }
 
-/// What happens to the connection, for the log; refusals are kept.
-fn heard(event: &Event, refusals: &Refusals) {
-    match event {
-        Event::Connected => tracing::info!("NATS is there"),
-        Event::Disconnected => tracing::warn!("NATS is gone; connecting again"),
-        Event::ServerError(ServerError::Other(words)) => {
-            tracing::warn!(%words, "the nats-server refuses");
-            refusals.keep(general(words));
-        }
-        other => tracing::warn!(event = %other, "NATS"),
-    }
-}
-
-/// Every acknowledgement has a subject of its own, which ends in numbers: for all of one consumer the refusal is one.
-fn general(words: &str) -> String {
-    let Some(from) = words.find("$JS.ACK.") else { return words.to_owned() };
-    let subject = words[from..].split('"').next().unwrap_or_default();
-    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let named: Vec<&str> = subject.split('.').take_while(|part| !is_number(part)).collect();
-    words.replace(subject, &format!("{}.>", named.join(".")))
-}
-
 fn refused(url: &str, reason: impl ToString) -> ConnectError {
     ConnectError::Refused { url: url.to_owned(), reason: reason.to_string() }
 }
@@ -262,20 +225,5 @@ fn connect_error(url: &str, error: &async_nats::ConnectError) -> ConnectError {
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => refused(url, error),
         _ => ConnectError::Unreachable { url: url.to_owned(), reason: error.to_string() },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::general;
-
-    #[test]
-    fn refused_acknowledgements_of_one_consumer_are_one_refusal() {
-        let words = "Permissions Violation for Publish to \"$JS.ACK.ORDERS.amends-order.1.7.9.1796083430.0\"";
-        let one = "Permissions Violation for Publish to \"$JS.ACK.ORDERS.amends-order.>\"";
-        assert_eq!(general(words), one);
-        assert_eq!(general("$JS.ACK.ORDERS.c.2.8.10.17.0"), "$JS.ACK.ORDERS.c.>");
-        let other = "Permissions Violation for Publish to \"$JS.API.CONSUMER.INFO.S.C\"";
-        assert_eq!(general(other), other);
     }
 }

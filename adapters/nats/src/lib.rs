@@ -16,6 +16,7 @@ pub mod trigger;
 mod command;
 mod connection;
 mod declare;
+mod heard;
 mod participant;
 mod publisher;
 mod readiness;

@@ -16,6 +16,10 @@ pub struct Readiness {
     pub version: ServerVersion,
     /// What the server refused to this connection, in its own words.
     pub refusals: Vec<String>,
+    /// How often the connection was lost since it was opened: see [`Connection::connections_lost`].
+    pub connections_lost: u64,
+    /// How many messages the client dropped since then: see [`Connection::messages_dropped`].
+    pub messages_dropped: u64,
     /// Each trigger.
     pub triggers: Vec<TriggerReadiness>,
     /// The consumers of replies and of commands that were [added](Self::with).
@@ -29,6 +33,8 @@ impl Connection {
             is_connected: self.is_connected(),
             version: self.version(),
             refusals: self.refusals(),
+            connections_lost: self.connections_lost(),
+            messages_dropped: self.messages_dropped(),
             triggers: Vec::new(),
             consumers: Vec::new(),
         }
@@ -61,6 +67,12 @@ impl Readiness {
             problems.push(format!("the nats-server is version {found}; {advised} or later is advised"));
         }
         problems.extend(self.refusals.iter().map(|refusal| format!("the nats-server refused: {refusal}")));
+        if self.messages_dropped > 0 {
+            let dropped = self.messages_dropped;
+            problems.push(format!(
+                "{dropped} messages at least were dropped by the client, because they were not taken quickly enough"
+            ));
+        }
         for trigger in &self.triggers {
             let TriggerReadiness { consumer, state, stalled_since, held, counters, .. } = trigger;
             let who = format!("the trigger {consumer}");

@@ -23,6 +23,12 @@ pub struct NatsSettings {
     pub request_timeout: Duration,
     /// How long connecting may take. Default 5 s.
     pub connect_timeout: Duration,
+    /// The most messages of one subscription that wait in the client to be taken. What is more the client drops: it is counted
+    /// ([`Connection::messages_dropped`]), and comes again or is asked for again. At least as many as one taker has in hand.
+    /// Default 65 536.
+    ///
+    /// [`Connection::messages_dropped`]: crate::Connection::messages_dropped
+    pub subscription_capacity: usize,
     /// The longest wait between two tries to connect again, which is tried without end. Default 500 ms.
     pub reconnect_delay_max: Duration,
 }
@@ -39,6 +45,7 @@ impl NatsSettings {
             inbox_prefix: None,
             request_timeout: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(5),
+            subscription_capacity: 65_536,
             reconnect_delay_max: Duration::from_millis(500),
         }
     }

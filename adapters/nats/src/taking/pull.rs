@@ -1,7 +1,8 @@
 //! One subscription that asks a consumer for messages, so many at a time as there is room.
 //!
 //! At most one request is open. The library's own stream asks for more before the last ones were taken, so messages
-//! would wait in its buffer while their time runs out; and its batch does not notice a server that is silent.
+//! would wait in its buffer while their time runs out; and its batch does not notice a server that is silent. What the client
+//! drops is not waited for until the request expires: it is asked for anew, on another subscription.
 
 use std::time::Duration;
 
@@ -23,8 +24,11 @@ pub(super) struct Pull {
     subject: String,
     expires: Duration,
     heartbeat: Duration,
-    /// Of the open request, those that have not come.
+    /// How many messages the last request was for, and of those that have not come, while it is open.
+    asked: usize,
     open: usize,
+    /// How many messages the client had dropped when that was made.
+    dropped: u64,
 }
 
 /// What came.
@@ -52,7 +56,9 @@ impl Pull {
             subject: format!("CONSUMER.MSG.NEXT.{stream}.{consumer}"),
             expires,
             heartbeat: heartbeat.clamp(HEARTBEAT_MIN, expires / 2),
+            asked: 0,
             open: 0,
+            dropped: connection.messages_dropped(),
         })
     }
 
@@ -64,7 +70,8 @@ impl Pull {
         });
         let request = Request::new().payload(wanted.to_string().into()).inbox(self.inbox.clone());
         let sent = self.connection.jetstream().send_request(self.subject.clone(), request).await;
-        self.open = messages;
+        (self.asked, self.open) = (messages, messages);
+        self.dropped = self.connection.messages_dropped();
         sent.map_err(|error| format!("the request for messages could not be sent: {error}"))
     }
 
@@ -84,6 +91,9 @@ impl Pull {
                 None | Some(StatusCode::OK) => {
                     self.open -= 1;
                     return Pulled::Message(Box::new(self.of_jetstream(message)));
+                }
+                Some(StatusCode::IDLE_HEARTBEAT) if self.may_have_dropped() => {
+                    return Pulled::Broken("the client dropped messages that nobody had taken".to_owned());
                 }
                 Some(StatusCode::IDLE_HEARTBEAT) => {}
                 Some(StatusCode::TIMEOUT | StatusCode::NOT_FOUND) => self.open = 0,
@@ -108,6 +118,11 @@ impl Pull {
 
     fn of_jetstream(&self, message: async_nats::Message) -> jetstream::Message {
         jetstream::Message { message, context: self.connection.jetstream().clone() }
+    }
+
+    /// Others share the client, and what it dropped may be theirs; but of a burst that finds no room some come.
+    fn may_have_dropped(&self) -> bool {
+        self.open < self.asked && self.connection.messages_dropped() != self.dropped
     }
 
     /// Why nothing came: a permission that is missing is told elsewhere.

@@ -22,4 +22,5 @@ mod process;
 mod replies;
 mod restart;
 mod slow;
+mod too_slow;
 mod window;

@@ -8,6 +8,7 @@ mod broker;
 mod command_permissions;
 mod connecting;
 mod consumers;
+mod dropped;
 mod endings;
 mod killed;
 mod numbers;
