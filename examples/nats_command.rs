@@ -68,7 +68,7 @@ pub async fn run(url: &str, file: &Path, mut out: impl Write) -> anyhow::Result<
         .publisher_of(OutboxKind::Command, publisher)
         .start()
         .await?;
-    let replies = Replies::take(engine.clone(), connection, ReplySettings::new("shop"))?;
+    let replies = Replies::take(engine.clone(), connection, ReplySettings::new("shop")).await?;
 
     let order = Order { order: "o-1".to_owned(), cents: 1_250 };
     let ordered = engine.start(&saga, "o-1", order).await?;

@@ -74,7 +74,7 @@ async fn of_commands(sagas: usize) -> Cost {
     let engine = engine.publisher_of(OutboxKind::Command, Arc::new(publisher)).start().await;
     let engine = engine.expect("it starts");
     let settings = ReplySettings { prefix: PREFIX.to_owned(), ..ReplySettings::new(ENGINE) };
-    let replies = Replies::take(engine.clone(), connection.clone(), settings).expect("good names");
+    let replies = Replies::take(engine.clone(), connection.clone(), settings).await.expect("good names");
     let callers: Vec<_> = (0..sagas)
         .map(|n| {
             let (engine, saga) = (engine.clone(), saga.clone());

@@ -210,7 +210,7 @@ impl Nats {
     pub async fn begin(&mut self, engine: &Engine, workflows: &Workflows) -> anyhow::Result<()> {
         let prefix = self.prefix.clone();
         let settings = ReplySettings { prefix, ack_wait: left::WORK, ..ReplySettings::new(ENGINE) };
-        let replies = Replies::take(engine.clone(), self.connection.clone(), settings)?;
+        let replies = Replies::take(engine.clone(), self.connection.clone(), settings).await?;
         let (stream, prefix) = (self.incoming_stream(), &self.prefix);
         let on = |workflow: &str| Trigger::on(&stream, format!("{prefix}.incoming.{workflow}"));
         let triggers = Triggers::on(&self.connection, engine)

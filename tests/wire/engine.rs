@@ -90,7 +90,7 @@ impl Shop {
             .await
             .expect("the engine starts");
         let replies =
-            Replies::take(engine.clone(), connection, ReplySettings::new("test")).expect("good names");
+            Replies::take(engine.clone(), connection, ReplySettings::new("test")).await.expect("good names");
         Self { engine, saga, replies, _folder: folder }
     }
 

@@ -3,6 +3,7 @@
 //! What differs from the settings is reported and never changed: somebody may have meant it. What cannot work at all
 //! (a consumer that pushes, one that wants no acknowledgement) is refused.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{self, AckPolicy, DeliverPolicy};
@@ -127,7 +128,7 @@ impl ConsumerSettings {
         }
     }
 
-    fn of(&self) -> String {
+    pub(crate) fn of(&self) -> String {
         format!("consumer {} of {}", self.name, self.stream)
     }
 
@@ -207,6 +208,21 @@ pub enum DeclareError {
         /// Why.
         reason: String,
     },
+    /// It is a consumer of engines on another store: each would take what is the other's. An operator gives one of them another
+    /// name, or removes the consumer if that store is no more.
+    #[error(
+        "failed to use the {of}: it was declared by the node {owner}, which never joined the store of this node, {this}; engines \
+         of different stores would take each other's messages. Give one of them another prefix, engine or consumer name, or \
+         delete the consumer if that other store is no more"
+    )]
+    OfAnotherStore {
+        /// As above.
+        of: String,
+        /// The node that declared it, and its incarnation.
+        owner: String,
+        /// This node, and its incarnation.
+        this: String,
+    },
     /// The login has not the permission: an operator grants it.
     #[error("failed to look at the {of}: the login has not the permission ({refusal})")]
     Forbidden {
@@ -258,10 +274,12 @@ impl Connection {
         }
     }
 
-    /// Declares a consumer where it is missing (and `create` allows that), and compares it where it is there.
+    /// Declares a consumer where it is missing (and `create` allows that), with this metadata, and compares it where it is
+    /// there.
     pub(crate) async fn declare_consumer(
         &self,
         settings: &ConsumerSettings,
+        metadata: HashMap<String, String>,
         create: bool,
     ) -> Result<(consumer::Info, Vec<Difference>), DeclareError> {
         let of = settings.of();
@@ -274,8 +292,8 @@ impl Connection {
         }
         let subject = format!("CONSUMER.CREATE.{}.{}.{}", settings.stream, settings.name, settings.subject);
         // Never an update: what is there already is somebody's.
-        let request =
-            json!({"stream_name": settings.stream, "config": settings.config(), "action": "create"});
+        let config = consumer::Config { metadata, ..settings.config() };
+        let request = json!({"stream_name": settings.stream, "config": config, "action": "create"});
         match self.api(subject, &request).await {
             Ok(created) => settings.usable(created),
             Err(Failure::JetStream(error)) if another_was_quicker(&error) => {

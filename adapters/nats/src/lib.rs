@@ -17,6 +17,7 @@ mod command;
 mod connection;
 mod declare;
 mod heard;
+mod owner;
 mod participant;
 mod publisher;
 mod readiness;
@@ -35,7 +36,7 @@ pub use participant::{
 };
 pub use publisher::NatsPublisher;
 pub use readiness::{ConsumerReadiness, ConsumerState, Readiness, TriggerReadiness};
-pub use replies::{Replies, ReplyCounters, ReplySettings};
+pub use replies::{Replies, RepliesError, ReplyCounters, ReplySettings};
 pub use service::{EngineService, ServiceError, ServiceSettings};
 pub use settings::{Login, NatsSettings, Tls};
 pub use streams::streams;

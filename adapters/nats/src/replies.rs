@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::command::{NameError, named};
 use crate::connection::Connection;
-use crate::declare::ConsumerSettings;
+use crate::declare::{ConsumerSettings, DeclareError};
 use crate::readiness::ConsumerReadiness;
 use crate::taking::{self, Answer, Delivery, HeldBy, Taker, Totals, Wanted, Work};
 use crate::wire::{Replied, replied};
@@ -100,6 +100,18 @@ impl From<Totals> for ReplyCounters {
     }
 }
 
+/// Replies cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepliesError {
+    /// A name is no token of a subject.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The consumer belongs to engines of another store.
+    #[error(transparent)]
+    Declare(#[from] DeclareError),
+}
+
 /// Takes replies while it is kept, and its engine runs. Dropping it ends it at once, as if the process died;
 /// [`Self::stop`] lets it finish what it works on.
 pub struct Replies {
@@ -116,11 +128,16 @@ struct Shared {
 }
 
 impl Replies {
-    /// Begins to take replies for this engine.
+    /// Begins to take replies for this engine. Whatever its consumer lacks is told by [`Self::readiness`], and tried again
+    /// without end, but for a consumer that belongs to engines of another store.
     ///
     /// # Errors
-    /// When a name is no token of a subject.
-    pub fn take(engine: Engine, connection: Connection, settings: ReplySettings) -> Result<Self, NameError> {
+    /// See [`RepliesError`].
+    pub async fn take(
+        engine: Engine,
+        connection: Connection,
+        settings: ReplySettings,
+    ) -> Result<Self, RepliesError> {
         let ReplySettings { prefix, engine: from, in_flight, deliveries_max, .. } = settings;
         let (prefix, name) = (named(&prefix)?, named(&from)?);
         let consumer = ConsumerSettings {
@@ -128,15 +145,21 @@ impl Replies {
             ..ConsumerSettings::new(replies_stream(prefix), format!("{prefix}.reply.{name}"), name)
         };
         let wanted = Wanted {
+            engine: Some(engine.clone()),
             create: settings.create,
             in_hand_max: u32::try_from(in_flight).unwrap_or(u32::MAX),
             stalled_after: settings.stalled_after,
             ..Wanted::new(consumer)
         };
         let taker = Taker::new(connection, wanted);
+        // What else is wrong is looked at again, and told then.
+        let known = match taker.declare().await {
+            Err(error @ DeclareError::OfAnotherStore { .. }) => return Err(error.into()),
+            declared => declared.ok(),
+        };
         let shared = Arc::new(Shared { engine, from, deliveries_max, taker });
         let running = TaskTracker::new();
-        running.spawn(taking::run(shared.clone(), None));
+        running.spawn(taking::run(shared.clone(), known));
         running.close();
         Ok(Self { shared, running })
     }

@@ -18,6 +18,7 @@ mod tally;
 use std::sync::Arc;
 use std::time::Duration;
 
+use amends::Engine;
 use amends::core::Timestamp;
 use amends::ports::{Clock, SystemClock};
 use async_nats::jetstream::consumer;
@@ -28,6 +29,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::connection::{Connection, RequestFailure};
 use crate::declare::{ConsumerSettings, DeclareError, Difference, StreamSettings};
+use crate::owner;
 use crate::readiness::ConsumerReadiness;
 pub(crate) use delivery::{Answer, Delivery, dedupe};
 use session::End;
@@ -43,6 +45,8 @@ pub(crate) struct Wanted {
     pub(crate) consumer: ConsumerSettings,
     /// Its stream, if that is to be declared as well.
     pub(crate) stream: Option<StreamSettings>,
+    /// The engine whose store the consumer belongs to; none for a service's.
+    pub(crate) engine: Option<Engine>,
     /// May what is missing be created?
     pub(crate) create: bool,
     /// The most messages in hand.
@@ -61,6 +65,7 @@ impl Wanted {
         Self {
             consumer,
             stream: None,
+            engine: None,
             create: true,
             in_hand_max: 256,
             pull: (Duration::from_secs(30), Duration::from_secs(1)),
@@ -148,18 +153,22 @@ impl Taker {
 
     /// Declares what is missing, where that is allowed, and notes what differs.
     pub(crate) async fn declare(&self) -> Result<consumer::Info, DeclareError> {
-        let Wanted { consumer, stream, create, .. } = &self.wanted;
+        let Wanted { consumer, stream, engine, create, .. } = &self.wanted;
         let mut differences: Vec<Difference> = match stream {
             Some(stream) => self.connection.declare_stream(stream, *create).await?,
             None => Vec::new(),
         };
-        let (consumer, more) = self.connection.declare_consumer(consumer, *create).await?;
+        let mark = engine.as_ref().map(owner::mark).unwrap_or_default();
+        let (found, more) = self.connection.declare_consumer(consumer, mark, *create).await?;
+        if let Some(engine) = engine {
+            owner::look(engine, consumer.of(), &found).await?;
+        }
         differences.extend(more);
         for difference in &differences {
             tracing::warn!(%difference, "a setting is not as it should be; it is left as it is");
         }
         self.status.differs(differences);
-        Ok(consumer)
+        Ok(found)
     }
 
     /// Nothing more is pulled.

@@ -65,12 +65,14 @@ pub async fn measure(
     let taking = Taking::start(&bus.url(), keeps, folder.path()).await?;
     let raw_asked = raw::ask(&connection, 5_000).await?;
     let store = Arc::new(SqliteStore::open(folder.path().join("engine.db")).await?);
-    let saga = four_commands(&Commands::new(connection.clone(), PREFIX, ENGINE)?)?;
+    // Each store is another engine, with a consumer of its own.
+    let engine_name = format!("{ENGINE}-{}-{in_flight}", keeps.name());
+    let saga = four_commands(&Commands::new(connection.clone(), PREFIX, &engine_name)?)?;
     let publisher = Arc::new(NatsPublisher::new(connection.clone(), PREFIX)?);
     let engine = Engine::builder(store.clone()).register(saga.clone());
     let engine = engine.publisher_of(OutboxKind::Command, publisher).start().await?;
-    let settings = ReplySettings { prefix: PREFIX.to_owned(), ..ReplySettings::new(ENGINE) };
-    let replies = Replies::take(engine.clone(), connection.clone(), settings)?;
+    let settings = ReplySettings { prefix: PREFIX.to_owned(), ..ReplySettings::new(engine_name) };
+    let replies = Replies::take(engine.clone(), connection.clone(), settings).await?;
     let read = || Reading {
         wrote: store.stats(),
         messages: messages(&connection),

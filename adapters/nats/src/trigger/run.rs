@@ -80,6 +80,7 @@ impl TriggersBuilder {
         for Declared { consumer, stream, create, limits, starter } in declared {
             let wanted = Wanted {
                 stream,
+                engine: Some(engine.clone()),
                 create,
                 in_hand_max: limits.in_hand_max,
                 pull: (limits.pull_expires, limits.heartbeat),

@@ -268,7 +268,10 @@ impl Node {
         }
         let engine = builder.start().await.unwrap();
         let heard = hears_by.unwrap_or_else(|| connection.clone());
-        let replies = hears.then(|| Replies::take(engine.clone(), heard, replies).unwrap());
+        let replies = match hears {
+            true => Some(Replies::take(engine.clone(), heard, replies).await.unwrap()),
+            false => None,
+        };
         Self { store: None, engine, saga, replies, connection }
     }
 

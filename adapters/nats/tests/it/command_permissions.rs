@@ -97,7 +97,8 @@ impl Handler for Pays {
 async fn engine(connection: &Connection) -> (Engine, Saga<Order, u64>, Replies) {
     let publisher = Arc::new(NatsPublisher::new(connection.clone(), "amends").unwrap());
     let (engine, saga) = engine_on(Arc::new(MemoryStore::new()), connection, publisher).await;
-    let replies = Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).unwrap();
+    let replies =
+        Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).await.unwrap();
     (engine, saga, replies)
 }
 

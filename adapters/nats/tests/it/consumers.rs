@@ -71,10 +71,14 @@ async fn engine_in_memory(connection: &Connection) -> (Engine, Saga<Order, u64>)
     engine_on(Arc::new(MemoryStore::new()), connection, publisher).await
 }
 
-fn replies(engine: &Engine, connection: &Connection, change: impl FnOnce(&mut ReplySettings)) -> Replies {
+async fn replies(
+    engine: &Engine,
+    connection: &Connection,
+    change: impl FnOnce(&mut ReplySettings),
+) -> Replies {
     let mut settings = ReplySettings::new("test");
     change(&mut settings);
-    Replies::take(engine.clone(), connection.clone(), settings).unwrap()
+    Replies::take(engine.clone(), connection.clone(), settings).await.unwrap()
 }
 
 /// A consumer that somebody made, with other numbers than ours.
@@ -113,7 +117,7 @@ async fn consumers_that_somebody_made_otherwise_are_told_and_left_alone() {
     made_by_hand(&connection, REPLIES, "test", "amends.reply.test").await;
     made_by_hand(&connection, COMMANDS, "payments", "amends.command.payments.>").await;
     let (engine, saga) = engine_in_memory(&connection).await;
-    let replies = replies(&engine, &connection, |_| {});
+    let replies = replies(&engine, &connection, |_| {}).await;
     let settings = ParticipantSettings::new("payments");
     let participant = Participant::start(connection.clone(), settings, Pays::at_once()).await.unwrap();
     let order = Order { order: "o-1".to_owned(), amount: 7 };
@@ -129,7 +133,7 @@ async fn consumers_that_somebody_made_otherwise_are_told_and_left_alone() {
 async fn a_consumer_that_nobody_may_create_is_missed_by_its_name() {
     let (_server, connection) = installed().await;
     let (engine, _saga) = engine_in_memory(&connection).await;
-    let replies = replies(&engine, &connection, |settings| settings.create = false);
+    let replies = replies(&engine, &connection, |settings| settings.create = false).await;
     let failing = |of: ConsumerReadiness| matches!(of.state, ConsumerState::Failing { .. });
     until(|| failing(replies.readiness())).await;
     let problems = connection.readiness().with(replies.readiness()).problems();
@@ -169,7 +173,7 @@ async fn commands_and_replies_that_do_not_get_on_are_told_as_stalled() {
     let store = Arc::new(SqliteStore::open(folder.path().join("amends.db")).await.unwrap());
     let publisher = Arc::new(NatsPublisher::new(connection.clone(), "amends").unwrap());
     let (engine, saga) = engine_on(store.clone(), &connection, publisher).await;
-    let replies = replies(&engine, &connection, |settings| settings.stalled_after = Duration::ZERO);
+    let replies = replies(&engine, &connection, |settings| settings.stalled_after = Duration::ZERO).await;
     let pays = Pays::when_told();
     let settings =
         ParticipantSettings { stalled_after: Duration::ZERO, ..ParticipantSettings::new("payments") };
@@ -203,7 +207,7 @@ async fn commands_and_replies_that_do_not_get_on_are_told_as_stalled() {
 async fn what_lies_at_the_first_place_of_a_recreated_stream_is_no_duplicate() {
     let (_server, connection) = installed().await;
     let (engine, _saga) = engine_in_memory(&connection).await;
-    let replies = replies(&engine, &connection, |_| {});
+    let replies = replies(&engine, &connection, |_| {}).await;
     until(|| replies.readiness().is_ready()).await;
     let nonsense = |text: &'static str| {
         let jetstream = connection.jetstream().clone();

@@ -13,6 +13,7 @@ mod endings;
 mod killed;
 mod numbers;
 mod outages;
+mod owners;
 mod permissions;
 mod redelivery;
 mod serving;

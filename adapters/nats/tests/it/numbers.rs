@@ -66,7 +66,8 @@ async fn deliveries_attempts_and_calls_are_three_numbers() {
     let publisher = NatsPublisher::new(connection.clone(), "amends").unwrap();
     let publisher = Arc::new(LosesTheFirst { publisher, published: AtomicU64::new(0) });
     let (engine, saga) = engine_on(Arc::new(MemoryStore::new()), &connection, publisher).await;
-    let replies = Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).unwrap();
+    let replies =
+        Replies::take(engine.clone(), connection.clone(), ReplySettings::new("test")).await.unwrap();
     let settings = ParticipantSettings::new("payments");
     let participant = Participant::start(connection.clone(), settings, Pays).await.unwrap();
 
