@@ -6,6 +6,7 @@ mod counters;
 mod dry_run;
 mod errors;
 mod handle;
+mod health;
 mod intake;
 mod notify;
 mod orphans;
@@ -35,6 +36,7 @@ pub use errors::{
     OperateError, OutcomeError, SagaStartError, StartError, StopReason, UnknownDefinition, ViewError,
 };
 pub use handle::{Outcome, SagaHandle, Settled};
+pub use health::{Health, Trouble};
 pub use intake::{IntakeError, IntakeMessage, Kept};
 pub use notify::LogNotifier;
 pub use orphans::{Orphans, Stranded};
@@ -52,7 +54,7 @@ use crate::ports::{
 };
 use crate::view::{Deferral, SagaView};
 use crate::worker::{
-    Backoff, Definitions, Outbox, Parts, Registered, Request, StartRequest, Started, Worker,
+    Backoff, Definitions, Lease, Outbox, Parts, Registered, Request, StartRequest, Started, Worker,
 };
 
 /// A running engine. Cheap to clone: every clone is the same engine.
@@ -71,6 +73,7 @@ struct Inner {
     board: Arc<Board>,
     outbox: Arc<dyn OutboxStore>,
     publishing: Outbox,
+    lease: Arc<Lease>,
     counted: Arc<Counted>,
     intake: Arc<dyn IntakeStore>,
     ids: Arc<dyn Ids>,
@@ -484,7 +487,8 @@ impl Engine {
             ids,
             ..
         } = parts;
-        let Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted } = worker;
+        let Worker { starts, requests, stopped, ended, parts, publishing, lease, publishers, counted } =
+            worker;
         Self(Arc::new(Inner {
             store,
             reads,
@@ -493,6 +497,7 @@ impl Engine {
             board,
             outbox,
             publishing,
+            lease,
             counted,
             intake,
             ids,

@@ -88,7 +88,7 @@ pub(crate) use committer::Backoff;
 pub(crate) use definitions::{Definitions, Registered};
 pub(crate) use input::{Brought, Request, StartRequest, Started, Told, Until, Watched};
 pub(crate) use invoke::{forward_outcome, previewed};
-use lease::Lease;
+pub(crate) use lease::Lease;
 use membership::Membership;
 pub(crate) use publisher::{Outbox, Publishers};
 pub(crate) use recovery::fold;
@@ -130,6 +130,7 @@ pub(crate) struct Worker {
     /// Its parts, the loop first.
     pub(crate) parts: Vec<JoinHandle<()>>,
     pub(crate) publishing: Outbox,
+    pub(crate) lease: Arc<Lease>,
     pub(crate) counted: Arc<Counted>,
     /// They have something to finish when the loop has ended.
     pub(crate) publishers: Vec<JoinHandle<()>>,
@@ -223,7 +224,12 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     let driver = driver::Driver {
         incarnation,
         ids,
-        wires: invoke::Wires { clock: clock.clone(), lease, news: news.clone(), counted: counted.clone() },
+        wires: invoke::Wires {
+            clock: clock.clone(),
+            lease: lease.clone(),
+            news: news.clone(),
+            counted: counted.clone(),
+        },
         inlets: driver::Inlets {
             news: news_inlet,
             requests: requests_inlet,
@@ -274,5 +280,5 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
     if shared {
         parts.push(part::spawn("the heartbeat", &news, heartbeat));
     }
-    Worker { starts, requests, stopped, ended, parts, publishing, publishers, counted }
+    Worker { starts, requests, stopped, ended, parts, publishing, lease, publishers, counted }
 }

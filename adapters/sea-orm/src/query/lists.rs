@@ -109,6 +109,9 @@ fn sagas(filter: &SagaFilter) -> Select<saga::Entity> {
     if is_open {
         all = all.add(saga::Column::EndedAt.is_null()); // What the index of open sagas says.
     }
+    if filter.set_aside {
+        all = all.add(saga::Column::SetAside.is_not_null());
+    }
     if filter.asks_for_entries() || filter.needing_attention {
         all = all.add(saga::Column::Id.in_subquery(needing_attention(filter)));
     }

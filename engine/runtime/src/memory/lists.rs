@@ -28,6 +28,7 @@ impl Tables {
             && (filter.tenant.is_none() || filter.tenant.as_deref() == row.tenant.as_deref())
             && filter.started_from.is_none_or(|from| row.started_at >= from)
             && filter.started_before.is_none_or(|before| row.started_at < before)
+            && (!filter.set_aside || row.set_aside.is_some())
             && if filter.asks_for_entries() {
                 entries.any(|item| is(&filter.reason, &item.reason) && is(&filter.step, &item.step))
             } else {

@@ -28,6 +28,8 @@ pub struct SagaFilter {
     pub started_before: Option<Timestamp>,
     /// Only those that stand on a desk, or were set aside.
     pub needing_attention: bool,
+    /// Only those that were set aside.
+    pub set_aside: bool,
     /// With an entry on a desk for this reason, as a code: `persistent`, `attempts-spent`, …
     pub reason: Option<String>,
     /// With an entry of this step on a desk.

@@ -50,6 +50,8 @@ pub(crate) struct GatedStore {
     pub(crate) writers: Arc<AtomicUsize>,
     /// Every batch that came, with its sagas and their sequences.
     pub(crate) batches: Arc<Mutex<Vec<Batch>>>,
+    /// So many lists of sagas are not answered.
+    pub(crate) silent_lists: Arc<AtomicU32>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
     /// The next call of this name ends in a panic.
@@ -84,6 +86,7 @@ impl GatedStore {
             posts: Arc::default(),
             writers: Arc::new(AtomicUsize::new(1)),
             batches: Arc::default(),
+            silent_lists: Arc::default(),
             broken_key: Arc::default(),
             panics: Arc::default(),
             dismisses_nobody: Arc::default(),
@@ -267,6 +270,9 @@ impl SagaQuery for GatedStore {
     }
 
     async fn list(&self, filter: &SagaFilter) -> Result<SagaPage, Fault> {
+        if take_one(&self.silent_lists) {
+            return Err(Fault::Unavailable("nobody answers".to_owned()));
+        }
         self.inner.list(filter).await
     }
 

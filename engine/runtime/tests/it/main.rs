@@ -15,6 +15,7 @@ mod elsewhere;
 mod ending;
 mod expected;
 mod happy;
+mod health;
 mod hints;
 mod intake;
 mod log;

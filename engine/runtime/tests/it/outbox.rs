@@ -229,6 +229,7 @@ async fn while_nothing_gets_through_one_is_tried_at_growing_delays() {
     assert_eq!(view.troubles.len(), 1);
     assert_eq!((view.troubles[0].kind, view.troubles[0].error.as_str()), (OutboxKind::Event, "no broker"));
     assert_eq!(view.refused, [], "that says nothing of the message");
+    assert_eq!(engine.health().await.to_string(), "degraded: events are not published: no broker");
 
     for n in 0..100 {
         begin(&engine, &format!("k{n}")).await.outcome().await.unwrap();
@@ -323,6 +324,7 @@ async fn a_refused_message_stays_is_shown_and_blocks_nobody_else() {
     assert_eq!((view.counts[0].waiting, view.counts[0].refused), (2, 1), "both events of `a`");
     assert_eq!(view.refused[0].reason, "no such stream");
     assert_eq!(view.refused[0].message.id, broker.ids()[0]);
+    assert_eq!(engine.health().await.to_string(), "degraded: 1 event is refused");
     assert_eq!(broker.sent().len(), 1 + 4);
     pass(Duration::from_secs(6)).await;
     assert_eq!(engine.outbox().await.unwrap().refused[0].message.refusals, 2);

@@ -168,6 +168,8 @@ async fn a_saga_that_cannot_be_read_is_set_aside_and_the_others_go_on() {
     let reason = row.set_aside.expect("it is set aside, visibly");
     assert!(reason.contains("sequence 1") && reason.contains("NobodyKnows"), "{reason}");
     assert_eq!((row.owner, row.wake_at), (None, None));
+    let health = second.health().await.to_string();
+    assert_eq!(health, format!("degraded: 1 saga is set aside, first {}: {reason}", row.id));
     let broken = find(&second, "broken").await;
     assert!(matches!(broken.outcome().await, Err(OutcomeError::SetAside(_))));
     let error = broken.cancel(operation("1")).await.unwrap_err();

@@ -191,6 +191,8 @@ fn after_half_a_lease_without_a_heartbeat_nothing_is_sent_or_committed() {
     cluster.run_for(seconds(1));
     let asked = cluster.wire(first).heard();
     assert!(!asked.is_empty() && asked.iter().all(|(_, call)| *call == "beat"), "{asked:?}");
+    let health = cluster.ask(first, |engine| async move { engine.health().await }).to_string();
+    assert!(health.starts_with("degraded: no heartbeat has reached the store for half a lease"), "{health}");
     cluster.wire(first).cut(false);
     cluster.run_for(CALL / 2);
     assert_eq!(works.calls(), calls, "nothing was under way when the wire was mended");

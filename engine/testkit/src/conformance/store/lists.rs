@@ -88,6 +88,8 @@ pub async fn sagas_that_need_attention_are_found_by_step_and_reason(factory: imp
     let (pay, persistent) = (Some("pay".to_owned()), Some("persistent".to_owned()));
     let attention = SagaFilter { needing_attention: true, ..all() };
     assert_eq!(listed(&store, &attention).await, [1, 2, 3, 5].map(saga));
+    let aside = SagaFilter { set_aside: true, ..all() };
+    assert_eq!(listed(&store, &aside).await, [saga(5)]);
     let reason = SagaFilter { reason: persistent.clone(), ..all() };
     assert_eq!(listed(&store, &reason).await, [1, 2].map(saga));
     let step = SagaFilter { step: pay.clone(), ..all() };
