@@ -2,6 +2,7 @@
 
 use sea_orm_migration::prelude::*;
 
+use crate::cheap_views::CheapViews;
 use crate::first::First;
 
 /// Every migration, in order. `Migrator::up(connection, None)` brings a database to the newest schema.
@@ -11,7 +12,7 @@ pub struct Migrator;
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(First)]
+        vec![Box::new(First), Box::new(CheapViews)]
     }
 
     /// The store may share a database with the caller's own migrations.

@@ -12,8 +12,7 @@ use crate::same::Same;
 /// A second of the shop takes so many seconds here.
 const PACE: &str = "0.15";
 
-/// What is under way when a process is gone: the last word of a saga's journal. (The view of steps would tell it too, and
-/// takes seconds on PostgreSQL.)
+/// What is under way when a process is gone: the last word of a saga's journal.
 const COMPENSATING: &str = "SELECT count(*) FROM journal j \
     WHERE j.events LIKE '%\"Started\":{\"action\":\"%/compensation\"%' \
     AND NOT EXISTS (SELECT 1 FROM journal l WHERE l.saga_id = j.saga_id AND l.seq > j.seq)";
