@@ -134,8 +134,8 @@ pub struct End {
     pub items: Vec<(SagaId, WorkItemRow)>,
     /// Sagas that neither settled nor stand on a desk.
     pub unsettled: Vec<SagaId>,
-    /// Starts that nobody answered.
-    pub unanswered: usize,
+    /// Starts that nobody answered, each in words.
+    pub unanswered: Vec<String>,
     /// Sagas with mail that nobody has read.
     pub unread: Vec<SagaId>,
     /// Messages that the broker still has, and what the outbox still has.

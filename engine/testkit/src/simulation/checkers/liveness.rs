@@ -14,10 +14,12 @@ impl Checker for Liveness {
 
     fn observe(&mut self, step: &Step<'_>) -> Result<(), String> {
         let Step::Settled(_, end) = step else { return Ok(()) };
-        match (end.unsettled.first(), end.unanswered) {
+        match (end.unsettled.first(), end.unanswered.first()) {
             (Some(first), _) => Err(format!("{} sagas have not settled, {first} first", end.unsettled.len())),
-            (None, unanswered @ 1..) => Err(format!("{unanswered} starts were never answered")),
-            (None, 0) => match end.unread.first() {
+            (None, Some(first)) => {
+                Err(format!("{} starts were never answered, {first} first", end.unanswered.len()))
+            }
+            (None, None) => match end.unread.first() {
                 Some(first) => {
                     Err(format!("mail of {} sagas was never read, of {first} first", end.unread.len()))
                 }

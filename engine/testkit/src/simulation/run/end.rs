@@ -75,11 +75,14 @@ impl Playing {
     }
 
     /// Starts that nobody has answered, or whose event is not published.
-    fn unanswered(&self) -> usize {
+    fn unanswered(&self) -> Vec<String> {
+        let called =
+            self.starts.iter().map(|start| format!("that of saga {} on {}", start.saga, start.place));
         let is_start = |act: &&Act| matches!(act, Act::Start { .. } | Act::Event { .. });
+        let due = self.due.values().filter(is_start).map(|act| format!("{act:?}"));
         let unpublished = self.source.as_ref().map_or(0, Source::unpublished);
-        let unpublished = usize::try_from(unpublished).unwrap_or(usize::MAX);
-        self.starts.len() + self.due.values().filter(is_start).count() + unpublished
+        let events = (unpublished > 0).then(|| format!("{unpublished} unpublished events"));
+        called.chain(due).chain(events).collect()
     }
 
     /// Sagas that something still moves, or nobody.
@@ -99,7 +102,7 @@ impl Playing {
     pub(super) fn has_settled(&self) -> bool {
         let orders = at_once(self.nodes.store().inner().controls());
         let free = orders.iter().all(|order| order.key.starts_with("drain/"));
-        let is_answered = self.unanswered() == 0 && self.unfinished().is_empty();
+        let is_answered = self.unanswered().is_empty() && self.unfinished().is_empty();
         is_answered && free && self.unsettled().is_empty() && self.unread(&self.rows()).is_empty()
     }
 

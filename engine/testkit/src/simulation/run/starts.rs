@@ -20,7 +20,7 @@ use super::{LOOK_EVERY, Playing};
 pub(super) struct Start {
     pub(super) saga: u32,
     input: u32,
-    place: usize,
+    pub(super) place: usize,
     answer: JoinHandle<Result<SagaId, SagaStartError>>,
 }
 
