@@ -55,6 +55,7 @@ const PINNED_WITH_MESSAGES: &[u64] = &[
     9,                   // the first ones
     200_202,             // a person said that a compensation took effect whose command came later
     160_713_132_610_146, // a query that lags missed what had come long before
+    31_884_236_151_766,  // memory was full of retries without a permit, and two starts were never taken
 ];
 
 /// How many seeds nobody has seen before are played each time.
