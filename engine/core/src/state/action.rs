@@ -76,6 +76,8 @@ pub struct Running {
     pub cause: StartCause,
     /// It began while the outcome of an earlier one was unknown.
     pub repeats: bool,
+    /// A person ordered it: if it was never sent, the order stands.
+    pub ordered: bool,
 }
 
 /// How an unknown outcome is being settled.

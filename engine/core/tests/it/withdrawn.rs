@@ -176,3 +176,29 @@ fn a_hurried_compensation_that_was_never_sent_is_not_sent_again_beside_an_unknow
         "#]],
     );
 }
+
+#[test]
+fn a_hurried_attempt_that_was_never_sent_is_still_ordered() {
+    check(
+        "step a(input) by-operator\n policy attempts=4 base=60s",
+        "begin a\n transient a\n retry-now a op1\n begin a\n withdraw a\n begin a\n withdraw a\n begin a\n \
+         transient a\n at 300s begin a",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 transient (busy) → retry at 28.983s
+            0s     a hurried by a person
+            0s     answered op1, RetryNow: accepted
+            0s     a#2 started (Ordered)
+            0s     a#2 withdrawn
+            0s     a#2 started (Ordered)
+            0s     a#2 withdrawn
+            0s     a#2 started (Ordered)
+            0s     a#2 transient (busy) → retry at 7.992s
+            300s   a#3 started (Retry)
+            = RUNNING
+              a: RUNNING possible
+              runs: a#3 since 300s
+        "#]],
+    );
+}

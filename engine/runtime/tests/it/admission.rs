@@ -344,6 +344,55 @@ async fn what_a_person_orders_does_not_wait_for_the_budget() {
     assert_eq!(wire.calls().len(), 2);
 }
 
+/// An order stands until an attempt of it is sent: one that was journalled and never sent has not carried it out.
+#[tokio::test(start_paused = true)]
+async fn what_a_person_orders_and_was_never_sent_does_not_wait_for_the_budget_either() {
+    let budget = RetryBudget { share_percent: 1, constant_per_second: 0, window: Duration::from_secs(10) };
+    let policies =
+        Policies::new().dependency(GATEWAY, DependencyLimits { retry_budget: Some(budget), ..none() });
+    let fails_first = |first: fn() -> Attempted| {
+        let calling =
+            step("pay", &Log::default()).plan(|plan| plan.contract.dependency = Some(GATEWAY.into()));
+        calling.runs(move |cx| async move { if cx.attempt() == 1 { first() } else { done() } })
+    };
+    let busy = || Attempted::Transient(failure(FailureKind::Transient, "busy"));
+    let lost = || Attempted::Unknown(failure(FailureKind::Unknown, "lost"));
+    let hurried = workflow(vec![fails_first(busy)]);
+    let resumed = named("resumed", vec![fails_first(busy).plan(|plan| plan.retry.max_attempts = 1)]);
+    let again = named("again", vec![fails_first(lost).plan(|plan| plan.settle = Settle::ByOperator)]);
+    let store = GatedStore::new();
+    let engine = builder(&store, &hurried).register(resumed).register(again).policies(policies);
+    let engine = engine.start().await.unwrap();
+    let mut sagas = Vec::new();
+    for workflow in ["w", "resumed", "again"] {
+        sagas.push(begin_of(&engine, workflow, "k").await);
+    }
+    pass(ms(100)).await;
+
+    // Somebody else holds the rows, so the orders become durable too late for what they begin to be sent.
+    store.held_sagas.lock().unwrap().extend(sagas.iter().map(SagaHandle::id));
+    let (pay, by) = (ActionId::forward("pay"), |id| By::new("ann", "it is back", id));
+    let [hurried, resumed, again] = [0, 1, 2].map(|n: usize| engine.operator().saga(sagas[n].id()));
+    let orders = async {
+        tokio::join!(
+            hurried.retry_now(pay.clone(), by("1")),
+            resumed.resume(pay.clone(), by("2")),
+            again.send_again(pay.clone(), by("3")),
+        )
+    };
+    let let_go = async {
+        pass(ms(2_500)).await;
+        store.held_sagas.lock().unwrap().clear();
+    };
+    tokio::join!(orders, let_go);
+    pass(Duration::from_secs(10)).await;
+    for saga in &sagas {
+        let timeline = saga.view().await.unwrap().timeline();
+        assert!(timeline.contains("withdrawn (attempt 2 was never sent)"), "{timeline}");
+        assert!(timeline.contains("completed"), "the order is carried out: {timeline}");
+    }
+}
+
 /// Compensations and repeats draw on the budget as retries do; queries do not.
 #[tokio::test(start_paused = true)]
 async fn compensations_and_repeats_wait_for_the_budget_and_queries_do_not() {

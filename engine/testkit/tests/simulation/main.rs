@@ -56,6 +56,8 @@ const PINNED_WITH_MESSAGES: &[u64] = &[
     200_202,             // a person said that a compensation took effect whose command came later
     160_713_132_610_146, // a query that lags missed what had come long before
     31_884_236_151_766,  // memory was full of retries without a permit, and two starts were never taken
+    119_983_427_227_292, // what was ordered to be sent again, and never sent, waited for a budget that nobody filled
+    159_684_425_710_324, // the same of a step that has no query
 ];
 
 /// How many seeds nobody has seen before are played each time.

@@ -91,8 +91,8 @@ fn one(action: &mut Action, read: bool, at: Timestamp, event: &JournalEvent) -> 
             if expected.is_some() {
                 action.expected.clone_from(expected);
             }
-            let repeats = action.stage == Stage::Reconciling;
-            started(action, read, Running { attempt: *attempt, since: at, cause: *cause, repeats })
+            let (repeats, ordered) = (action.stage == Stage::Reconciling, action.ordered);
+            started(action, read, Running { attempt: *attempt, since: at, cause: *cause, repeats, ordered })
         }
         JournalEvent::Withdrawn { attempt, .. } => withdrawn(action, *attempt, at),
         JournalEvent::Succeeded { attempt, output, .. } => {
@@ -267,6 +267,7 @@ fn withdrawn(action: &mut Action, attempt: u32, at: Timestamp) -> Folded {
     }
     shift(action, Moment::Withdrawn, at)?;
     action.running = None;
+    action.ordered = running.ordered;
     action.attempts -= 1;
     if action.attempts == 0 {
         action.first_sent_at = None;
