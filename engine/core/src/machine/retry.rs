@@ -44,12 +44,18 @@ pub(super) fn persistent(s: &Scribe<'_>, id: &ActionId, because: Because) -> Nex
 /// The budget is spent: what the policy says. A compensation, and whatever stands behind the pivot, is always
 /// quarantined.
 pub(super) fn exhausted(s: &Scribe<'_>, id: &ActionId, because: Because) -> Next {
-    let step = s.step(id);
-    let may_turn = id.is_forward() && step.kind != StepKind::Retriable && !s.state.past_pivot(s.plan);
-    match step.retry.on_exhausted {
-        Exhausted::TurnBack if may_turn => Next::TurnBack { because },
-        Exhausted::TurnBack | Exhausted::Quarantine => Next::Quarantine { because },
+    if turns_when_exhausted(s.plan, s.state, id) {
+        Next::TurnBack { because }
+    } else {
+        Next::Quarantine { because }
     }
+}
+
+/// Would the saga turn back, if the budget of `id` were spent now?
+pub(super) fn turns_when_exhausted(plan: &SagaPlan, state: &SagaState, id: &ActionId) -> bool {
+    let step = plan.find(&id.step).map(|ix| plan.step(ix)).expect("the action was found before");
+    let may_turn = id.is_forward() && step.kind != StepKind::Retriable && !state.past_pivot(plan);
+    may_turn && step.retry.on_exhausted == Exhausted::TurnBack
 }
 
 /// Is this a forward action of a saga that has turned back, or wishes to?

@@ -141,8 +141,8 @@ pub(crate) fn repeat_limit(plan: &SagaPlan, id: &ActionId, a: &Action) -> (Times
     }
 }
 
-/// Which attempts the next query asks to close out, if any: in a saga that has turned or wishes to, and once
-/// the settle window has passed and a further attempt is about to be made.
+/// Which attempts the next query asks to close out, if any: in a saga that has turned or wishes to, and once the
+/// settle window has passed and, found without effect, a further attempt is about to be made or the saga turns back.
 pub(crate) fn fence_through(
     plan: &SagaPlan,
     state: &SagaState,
@@ -151,16 +151,17 @@ pub(crate) fn fence_through(
 ) -> Option<u32> {
     let a = state.action(plan, id)?;
     let decisive = window_has_passed(plan, id, a, now) && !may_be_forgotten(plan, id, a, now);
-    let fences = retry::turning(state, id) || (decisive && is_tried_again(plan, state, id, a, now));
+    let fences = retry::turning(state, id) || (decisive && goes_on(plan, state, id, a, now));
     fences.then_some(a.attempts)
 }
 
-/// Would it be tried again, if it were found without effect? Not what is disputed, not what the participant works
-/// on, and not past the deadline or the budget.
-fn is_tried_again(plan: &SagaPlan, state: &SagaState, id: &ActionId, a: &Action, now: Timestamp) -> bool {
+/// Would it be tried again, or turn the saga back, if it were found without effect? Not what is disputed, not what the
+/// participant works on; and past the deadline or the budget not what then waits for a person.
+fn goes_on(plan: &SagaPlan, state: &SagaState, id: &ActionId, a: &Action, now: Timestamp) -> bool {
     let rests = a.dispute.is_some() || a.settling.is_some_and(|settling| settling.accepted);
     let spent = a.attempts_of_budget() >= retry::attempts_max(plan, id, a);
-    !rests && !spent && now < retry::start_deadline(plan, state, id)
+    let exhausted = spent || now >= retry::start_deadline(plan, state, id);
+    !rests && (!exhausted || retry::turns_when_exhausted(plan, state, id))
 }
 
 /// Was the participant asked late enough for "absent" to mean "without effect", and did it answer before it

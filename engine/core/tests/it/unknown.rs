@@ -317,6 +317,51 @@ fn a_query_asks_to_fence_once_the_window_has_passed() {
 }
 
 #[test]
+fn a_query_whose_absence_would_turn_the_saga_back_asks_to_fence() {
+    check(
+        "step z(input) by-query\n step a(z) by-query window=10s\n policy attempts=1 exhausted=turn-back\n \
+         query-policy base=0s",
+        "run z\n begin a\n lost a\n at 9s query a\n found a absent\n at 10s query a\n found a absent",
+        expect![[r#"
+            0s     saga started
+            0s     z#1 started (Ready)
+            0s     z#1 succeeded: "z"
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            9s     a query 1 started
+            9s     a query 1 found absent → query at 9s
+            10s    a query 2 started, to fence through 1
+            10s    a query 2 found absent → turn back, attempts-spent
+            10s    turned back: a exhausted
+            = COMPENSATING (a exhausted)
+              z: SUCCEEDED applied · undo READY none
+              a: SKIPPED none
+              do: start undo:z#1 in lane compensation, until 86410s
+              wake: 86410s for deadline of undo:z
+              queues: undo:z since 10s
+        "#]],
+    );
+}
+
+#[test]
+fn a_query_whose_absence_would_leave_it_to_a_person_asks_to_fence_nothing() {
+    check(
+        "step a(input) by-query window=10s\n policy attempts=1\n query-policy base=0s",
+        "begin a\n lost a\n at 10s query a\n found a absent",
+        expect![[r#"
+            0s     saga started
+            0s     a#1 started (Ready)
+            0s     a#1 unknown (timeout) → query at 0s
+            10s    a query 1 started
+            10s    a query 1 found absent → quarantine, attempts-spent
+            = RUNNING
+              a: QUARANTINED none
+              desk: a on quarantine, attempts-spent since 10s, attempts 1, effect none, unknown (timeout)
+        "#]],
+    );
+}
+
+#[test]
 fn a_query_asks_to_fence_once_the_saga_has_turned() {
     check(
         QUERIED,

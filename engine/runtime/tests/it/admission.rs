@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use amends::authoring::{Definition, StepContext};
 use amends::core::agenda::Lane;
-use amends::core::event::{Because, FailureKind, Finding};
+use amends::core::event::{Answer, Because, FailureKind, Finding};
 use amends::core::machine::Attempted;
 use amends::core::plan::Settle;
 use amends::core::state::Stage;
@@ -384,7 +384,10 @@ async fn what_a_person_orders_and_was_never_sent_does_not_wait_for_the_budget_ei
         pass(ms(2_500)).await;
         store.held_sagas.lock().unwrap().clear();
     };
-    tokio::join!(orders, let_go);
+    let ((hurried, resumed, again), ()) = tokio::join!(orders, let_go);
+    for answer in [hurried, resumed, again] {
+        assert_eq!(answer.unwrap(), Answer::Accepted);
+    }
     pass(Duration::from_secs(10)).await;
     for saga in &sagas {
         let timeline = saga.view().await.unwrap().timeline();

@@ -51,6 +51,8 @@ fn at_most_one_effect(ledger: &Ledger) -> Result<(), String> {
 struct Real {
     done: usize,
     undone: usize,
+    /// The order of its first effect.
+    done_at: Option<u64>,
     /// The order of the effects of its compensation.
     undone_at: Vec<u64>,
 }
@@ -64,8 +66,10 @@ fn real(view: &SagaView, ledger: &Ledger, ix: StepIx) -> Option<Real> {
         return None;
     }
     let undone_at: Vec<u64> = undo.iter().flat_map(|undo| &undo.effects).map(|effect| effect.order).collect();
+    let done_at = entry.iter().flat_map(|entry| &entry.effects).map(|effect| effect.order).min();
     Some(Real {
         done: entry.as_ref().map_or(0, |entry| entry.effects.len()),
+        done_at,
         undone: undone_at.len(),
         undone_at,
     })
@@ -132,7 +136,8 @@ fn descendants(view: &SagaView, of: StepIx) -> BTreeSet<StepIx> {
     found
 }
 
-/// As the participants saw it. What a person said that it was undone, the participant may have undone later.
+/// As the participants saw it. What a person said that it was undone, the participant may have undone later; and what
+/// took effect only after the other was undone (a command that came later than its settle window) nobody undoes before.
 fn undone_in_reverse(view: &SagaView, ledger: &Ledger) -> Result<(), String> {
     for ancestor in view.plan().indices() {
         let Some(above) = undone_by_itself(view, ledger, ancestor) else { continue };
@@ -141,6 +146,7 @@ fn undone_in_reverse(view: &SagaView, ledger: &Ledger) -> Result<(), String> {
             let (first, last) = (above.undone_at.iter().min(), real.undone_at.iter().max());
             if let (Some(first), Some(last)) = (first, last)
                 && first < last
+                && real.done_at.is_none_or(|done| done < *first)
             {
                 return Err(wrong_order(view, ancestor, below));
             }

@@ -145,7 +145,7 @@ fn g10_a_charge_that_comes_after_the_end_is_undone_exactly_once() {
         +5.000s charge unknown (attempt 1, timeout): ask in 0.690s
         +5.691s charge asked about (query 1)
         +5.691s charge found absent (query 1): ask in 1.794s
-        +7.486s charge asked about (query 2)
+        +7.486s charge asked about (query 2, fencing attempt 1)
         +7.486s charge found absent (query 2): turn back (attempts-spent)
         +7.486s turned back (exhausted: charge)
         +7.486s compensated
