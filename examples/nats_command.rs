@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --example nats_command -- nats://127.0.0.1:4222
-//! python3 examples/nats/participant.py        # or participant.mjs, or cargo run --example nats_participant
+//! python3 examples/nats/participant.py   # in another terminal; or participant.mjs, or cargo run --example nats_participant
 //! ```
 
 use std::io::Write;
@@ -15,6 +15,8 @@ use amends::ports::OutboxKind;
 use amends::prelude::*;
 use amends_nats::{Commands, Connection, NatsPublisher, NatsSettings, Replies, ReplySettings, streams};
 use amends_sea_orm::SqliteStore;
+use anyhow::anyhow;
+use clap::Parser;
 use serde::{Deserialize, Serialize};
 
 /// What the service is told.
@@ -55,9 +57,22 @@ fn order_saga(commands: &Commands) -> anyhow::Result<Saga<Order, Charged>> {
     Ok(s.finish(charged)?)
 }
 
+/// Orders once: the card is charged by a service over NATS. Prints the saga's timeline when it has ended.
+#[derive(Parser)]
+struct Options {
+    /// Where the nats-server listens, one with JetStream (nats-server -js).
+    #[arg(default_value = "nats://127.0.0.1:4222")]
+    nats: String,
+    /// The SQLite file with the engine's sagas.
+    #[arg(default_value = "nats_command.db")]
+    database: String,
+}
+
 /// Orders once, waits until the saga has ended, and prints its timeline.
 pub async fn run(url: &str, file: &Path, mut out: impl Write) -> anyhow::Result<()> {
-    let connection = Connection::open(NatsSettings::new(url)).await?;
+    let connection = Connection::open(NatsSettings::new(url)).await.map_err(|error| {
+        anyhow!("{error}; start a nats-server with JetStream (nats-server -js), or give the address of one")
+    })?;
     for stream in streams("amends")? {
         connection.declare_stream(&stream, true).await?;
     }
@@ -72,6 +87,8 @@ pub async fn run(url: &str, file: &Path, mut out: impl Write) -> anyhow::Result<
 
     let order = Order { order: "o-1".to_owned(), cents: 1_250 };
     let ordered = engine.start(&saga, "o-1", order).await?;
+    let _ =
+        writeln!(std::io::stderr(), "o-1 is ordered; its card is charged when the service `payments` runs");
     ordered.outcome().await?;
     writeln!(out, "{}", ordered.view().await?.timeline().trim_end())?;
 
@@ -82,8 +99,6 @@ pub async fn run(url: &str, file: &Path, mut out: impl Write) -> anyhow::Result<
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let url = arguments.next().unwrap_or_else(|| "nats://127.0.0.1:4222".to_owned());
-    let file = arguments.next().unwrap_or_else(|| "orders.db".to_owned());
-    run(&url, Path::new(&file), std::io::stdout()).await
+    let options = Options::parse();
+    run(&options.nats, Path::new(&options.database), std::io::stdout()).await
 }

@@ -11,7 +11,7 @@ use amends_barrier::{Answer, Error, Finding, Outcome, Undo, close_out, compensat
 use amends_nats::{
     Call, Connection, Direction, Handler, NatsSettings, NotNow, Participant, ParticipantSettings, Reply,
 };
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
 use clap::Parser;
 use sea_orm::{
@@ -230,13 +230,20 @@ async fn open(file: &str) -> anyhow::Result<DatabaseConnection> {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let options = Options::parse();
-    let colours = std::io::stderr().is_terminal();
+    let colours =
+        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours).init();
     let payments = Payments(open(&options.database).await?);
-    let connection = Connection::open(NatsSettings::new(options.nats).name(&options.service)).await?;
+    let connection = Connection::open(NatsSettings::new(options.nats).name(&options.service)).await;
+    let connection = connection.map_err(|error| {
+        anyhow!(
+            "{error}; start a nats-server with JetStream (nats-server -js), or give --nats the address of one"
+        )
+    })?;
     let mut settings = ParticipantSettings::new(&options.service);
     settings.prefix = options.prefix;
-    let participant = Participant::start(connection, settings, payments).await?;
+    let participant = Participant::start(connection, settings, payments).await;
+    let participant = participant.context("start the engine first, which declares the streams")?;
     println!("{} is ready", options.service);
 
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

@@ -14,6 +14,8 @@ use amends::prelude::*;
 use amends::{Engine, Saga};
 use amends_nats::{Connection, NatsSettings, StreamSettings, Trigger, Triggers};
 use amends_sea_orm::SqliteStore;
+use anyhow::anyhow;
+use clap::Parser;
 use serde::{Deserialize, Serialize};
 
 /// What comes in an event, and what the saga takes.
@@ -82,6 +84,17 @@ fn trigger(saga: &Saga<Order, u64>) -> Trigger<Order, u64> {
         .declare_stream(StreamSettings::new("ORDERS", ["orders.>"]))
 }
 
+/// Takes orders from NATS: each event starts one saga, whose timeline is printed. Ctrl-C ends it.
+#[derive(Parser)]
+struct Options {
+    /// Where the nats-server listens, one with JetStream (nats-server -js).
+    #[arg(default_value = "nats://127.0.0.1:4222")]
+    nats: String,
+    /// The SQLite file with the engine's sagas.
+    #[arg(default_value = "nats_trigger.db")]
+    database: String,
+}
+
 /// Takes orders until it is told to end, and prints the timeline of every saga that has ended.
 pub async fn run(
     url: &str,
@@ -90,10 +103,13 @@ pub async fn run(
     until: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let saga = order_saga()?;
+    let connection = Connection::open(NatsSettings::new(url)).await.map_err(|error| {
+        anyhow!("{error}; start a nats-server with JetStream (nats-server -js), or give the address of one")
+    })?;
     let store = Arc::new(SqliteStore::open(file).await?);
     let engine = Engine::builder(store).register(saga.clone()).start().await?;
-    let connection = Connection::open(NatsSettings::new(url)).await?;
     let triggers = Triggers::on(&connection, &engine).with(trigger(&saga)).start().await?;
+    let _ = writeln!(std::io::stderr(), "ready: publish to orders.placed; Ctrl-C ends it");
 
     let (mut told, mut after) = (0, None);
     let mut until = std::pin::pin!(until);
@@ -120,9 +136,7 @@ pub async fn run(
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let url = arguments.next().unwrap_or_else(|| "nats://127.0.0.1:4222".to_owned());
-    let file = arguments.next().unwrap_or_else(|| "orders.db".to_owned());
+    let options = Options::parse();
     let interrupted = async { drop(tokio::signal::ctrl_c().await) };
-    run(&url, Path::new(&file), std::io::stdout(), interrupted).await
+    run(&options.nats, Path::new(&options.database), std::io::stdout(), interrupted).await
 }

@@ -291,7 +291,10 @@ if (options.help) {
   process.exit(0);
 }
 
-const nc = await connect({ servers: options.nats, name: options.service, maxReconnectAttempts: -1 });
+const nc = await connect({ servers: options.nats, name: options.service, maxReconnectAttempts: -1 }).catch((error) => {
+  console.error(`failed to reach NATS at ${options.nats}: ${error.message}`);
+  process.exit(1);
+});
 const stream = `${options.prefix.toUpperCase()}_COMMANDS`;
 const manager = await jetstreamManager(nc);
 try {

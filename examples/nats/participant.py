@@ -268,7 +268,11 @@ class Participant:
 
 
 async def main(options):
-    nc = await nats.connect(options.nats, name=options.service, max_reconnect_attempts=-1)
+    async def trouble(error):
+        print(f"NATS at {options.nats}: {error or type(error).__name__}", file=sys.stderr, flush=True)
+
+    # It is tried without end, also at the start, and says each time what is in the way.
+    nc = await nats.connect(options.nats, name=options.service, max_reconnect_attempts=-1, error_cb=trouble)
     js = nc.jetstream()
     participant = Participant(js, Barrier(options.database), options.service)
     config = ConsumerConfig(
