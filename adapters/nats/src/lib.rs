@@ -9,6 +9,26 @@
 //!
 //! It is *not* a broker client for application code (use `async-nats` for that), and *not* exactly-once: a message may be
 //! delivered any number of times; what is one is its saga.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use amends::{Engine, Saga};
+//! use amends_nats::{Connection, NatsSettings, StreamSettings, Trigger, Triggers};
+//!
+//! # async fn run(engine: Engine, saga: Saga<u32, u64>) -> Result<(), Box<dyn std::error::Error>> {
+//! let connection = Connection::open(NatsSettings::new("nats://127.0.0.1:4222")).await?;
+//! let orders = Trigger::on("ORDERS", "orders.placed")
+//!     .workflow(&saga) // the event's data is its input, the event's id its key
+//!     .declare_stream(StreamSettings::new("ORDERS", ["orders.>"]));
+//! let triggers = Triggers::on(&connection, &engine).with(orders).start().await?;
+//! for problem in triggers.readiness().problems() {
+//!     eprintln!("{problem}");
+//! }
+//! triggers.stop(Duration::from_secs(5)).await; // what is in hand is ended first
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod service;
 pub mod trigger;

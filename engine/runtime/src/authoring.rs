@@ -1,4 +1,24 @@
 //! What workflow authors write: steps, and the definition that connects them.
+//!
+//! A step is a type with [`Step`]; a definition puts steps in their places, and each place asks for something:
+//!
+//! | place | for | the step has |
+//! |---|---|---|
+//! | [`SagaBuilder::step`] | an effect that can be undone | [`Compensate`] |
+//! | [`SagaBuilder::read`] | what changes nothing | `type Settle = NoEffect` |
+//! | [`SagaBuilder::pivot`] | the point of no return: the last that may refuse | nothing more |
+//! | [`SagaBuilder::retriable`] | what has to happen behind the pivot | `type Refusal = Never` |
+//!
+//! Calls get lost. What is done when nobody knows whether an effect is there, the step says in one word, `type Settle`:
+//!
+//! | word | the participant | the step has |
+//! |---|---|---|
+//! | [`ByQuery`] | can be asked what became of a request id | [`Reconcile`] |
+//! | [`ByRepeating`] | looks at the request id, so that a second call is harmless | nothing more |
+//! | [`ByOperator`] | can do neither: the saga stands on a desk until a person has found out | nothing more |
+//!
+//! How an attempt failed is said by [`StepError`]; how often and how long it is tried, by [`Policies`] under a name
+//! ([`Configure::retry`]).
 
 mod branch;
 mod builder;

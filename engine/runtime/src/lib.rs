@@ -8,10 +8,10 @@
 //! It is *not* a store (adapters are, through the traits in [`ports`]; [`memory`] is for tests), *not* a broker
 //! or a scheduler of anything but sagas, and *not* exactly-once: a call may leave twice, under one request id.
 //!
-//! # Errors
+//! # A whole program
 //!
-//! The text of every error here is a sentence of its own that begins with "failed to", so a program may print
-//! it as it is. An error that only hands another one on adds nothing. Reasons *inside* a text are fragments.
+//! With the store in memory, and with `tokio` (features `macros` and `rt-multi-thread`) beside this crate. A store that lasts is
+//! one line: `amends_sea_orm::SqliteStore::open("orders.db").await?`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -60,22 +60,28 @@
 //!     }
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (mut s, order) = SagaBuilder::<u32>::new("order", 1);
-//! let stock = s.step("reserve-stock", Reserve, order);
-//! let (paid, s) = s.pivot("pay", Pay, (order, stock));
-//! let saga = s.finish(paid)?;
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let (mut s, order) = SagaBuilder::<u32>::new("order", 1);
+//!     let stock = s.step("reserve-stock", Reserve, order);
+//!     let (paid, s) = s.pivot("pay", Pay, (order, stock));
+//!     let saga = s.finish(paid)?;
 //!
-//! let engine = Engine::builder(Arc::new(MemoryStore::new())).register(saga.clone()).start().await?;
-//! let bought = engine.start(&saga, "order-1", 3).await?.outcome().await?;
-//! assert_eq!(bought, Outcome::Completed(1_500));
-//! let turned = engine.start(&saga, "order-2", 0).await?.outcome().await?; // refused, and the goods put back
-//! assert!(matches!(turned, Outcome::Compensated { .. }));
-//! engine.shutdown(seconds(5)).await?;
-//! # Ok(())
-//! # }
+//!     let engine = Engine::builder(Arc::new(MemoryStore::new())).register(saga.clone()).start().await?;
+//!     let bought = engine.start(&saga, "order-1", 3).await?.outcome().await?;
+//!     assert_eq!(bought, Outcome::Completed(1_500));
+//!     let turned = engine.start(&saga, "order-2", 0).await?.outcome().await?; // refused, and the goods put back
+//!     assert!(matches!(turned, Outcome::Compensated { .. }));
+//!     engine.shutdown(seconds(5)).await?;
+//!     println!("bought: {bought:?}; turned back: {turned:?}");
+//!     Ok(())
+//! }
 //! ```
+//!
+//! # Errors
+//!
+//! The text of every error here is a sentence of its own that begins with "failed to", so a program may print
+//! it as it is. An error that only hands another one on adds nothing. Reasons *inside* a text are fragments.
 
 // The public interface is:
 pub mod authoring;

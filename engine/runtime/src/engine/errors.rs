@@ -82,7 +82,8 @@ pub enum StopReason {
 /// No definition of this shape is registered here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "failed to find the definition of {workflow} version {version}: none of its shape is registered here"
+    "failed to find the definition of {workflow} version {version}: none of its shape is registered here; register it, and \
+     where it has changed, under a new version beside the old one"
 )]
 pub struct UnknownDefinition {
     /// The workflow.
