@@ -161,6 +161,14 @@ fn on_eighty_columns_no_word_of_the_page_is_broken() {
 }
 
 #[test]
+fn an_item_that_failed_with_no_code_names_no_last_error() {
+    let mut page = a_page();
+    page.desk[0].error.clear();
+    let page = page.page(report::Look { colours: false, width: Some(80) });
+    assert!(page.contains("\n  effect none\n"), "{page}");
+}
+
+#[test]
 fn text_is_wrapped_between_words_and_long_words_stay_whole() {
     let wrapped = |line: &str| text::wrapped(line, Some(12), 2);
     assert_eq!(wrapped("twelve chars"), "twelve chars");

@@ -10,7 +10,7 @@ use clap::{Parser, ValueEnum};
     name = "shop",
     version,
     about = "A shop that survives its failures: orders, payments and refunds as sagas on one SQLite file, or on
-             PostgreSQL; with participants that are called, or written to over NATS.",
+PostgreSQL; with participants that are called, or written to over NATS.",
     after_help = EXAMPLES,
     next_line_help = true
 )]

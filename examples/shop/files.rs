@@ -47,7 +47,7 @@ impl Files {
             ));
         }
         let database = PathBuf::from(path);
-        if database.is_dir() {
+        if database.is_dir() || path.ends_with('/') {
             return Err(Unusable::new(
                 format!("{} is a folder", database.display()),
                 "give --database the path of a file in it",

@@ -36,7 +36,6 @@ mod worker;
 mod workflows;
 
 use std::fmt;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -87,7 +86,7 @@ async fn main() -> ExitCode {
         tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
+            .with_ansi(text::coloured(&std::io::stderr()))
             .init();
     }
     let done = match (&args.show, args.audit) {

@@ -394,7 +394,10 @@ impl DeskRow {
         for said in [
             format!("  on {} since {}", self.desk, self.since),
             format!("  because {}, after {attempts}", self.because),
-            format!("  effect {}, last error {}", self.effect, self.error),
+            match self.error.as_str() {
+                "" => format!("  effect {}", self.effect),
+                error => format!("  effect {}, last error {error}", self.effect),
+            },
         ] {
             writeln!(page, "{}", wrapped(&shown(&said), look.width, 4))?;
         }

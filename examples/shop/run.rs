@@ -1,7 +1,7 @@
 //! One run: read the lines, open the shop, see everything through, close it, say how it went.
 
 use std::fs::File;
-use std::io::{BufReader, IsTerminal as _, stdin};
+use std::io::{BufReader, stdin};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -107,9 +107,7 @@ pub async fn ready(args: &Args, place: &Place, nats: Option<&Nats>, elsewhere: b
 /// # Errors
 /// When it cannot be printed.
 pub fn print_page(report: &Report) -> anyhow::Result<End> {
-    let colours =
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let look = Look { colours, width: text::width() };
+    let look = Look { colours: text::coloured(&std::io::stdout()), width: text::width() };
     print(&report.page(look)).context("failed to print the report")?;
     Ok(if report.balances() { End::Good } else { End::Unbalanced })
 }

@@ -2,7 +2,12 @@
 //! listening stops the shop.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
+
+/// Whether what is printed there is coloured: for people only, and not against `NO_COLOR`.
+pub fn coloured(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+}
 
 /// One line: a control character is shown as its number, so that it cannot move a cursor, colour a screen or
 /// make two lines of one; and so are the marks that turn the direction of writing.

@@ -241,12 +241,17 @@ fn the_command_line_says_what_it_is_and_what_it_wants() {
         (["--pace", "-1"], "give a number from 0.001"),
         (["--seed", "-1"], "give a whole number from 0"),
         (["--in-flight", "-1"], "is not in 1..=4096"),
+        (
+            ["--database", "no-such-folder/"],
+            "no-such-folder/ is a folder; give --database the path of a file in it",
+        ),
     ] {
         let ended = run(args);
         assert_code(&ended, 2);
         assert!(ended.err.contains(said), "{args:?}: {}", ended.err);
     }
     let help = run(["--help"]).out;
+    assert!(help.contains("on one SQLite file, or on\nPostgreSQL;"), "{help}");
     for code in ["0  stock", "1  they", "2  the input", "130  interrupted", "143  ended"] {
         assert!(help.contains(code), "{help}");
     }

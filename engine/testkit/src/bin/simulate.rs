@@ -1,6 +1,6 @@
 //! Plays simulations: `cargo run --release -p amends-testkit --bin simulate -- --help`.
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{IsTerminal, Write as _, stderr, stdout};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -124,7 +124,7 @@ fn play(options: &Options) -> ExitCode {
     let rate = summary.saga_time.as_secs_f64() / 3_600.0 / took.max(0.001);
     print(&format!(
         "{} seeds {}..{}, no violation\n{summary}\nwall time     {took:.1} s, {rate:.0} saga-hours per second",
-        coloured("32", "ok"),
+        coloured(&stdout(), "32", "ok"),
         options.seeds.start,
         options.seeds.end,
     ));
@@ -139,7 +139,12 @@ fn fail(failure: Box<Failure>, options: &Options) -> ExitCode {
     if options.history {
         print(&failure.history);
     }
-    complain(&format!("{} seed {}: {}", coloured("31", "failed"), failure.setup.seed, failure.violation));
+    complain(&format!(
+        "{} seed {}: {}",
+        coloured(&stderr(), "31", "failed"),
+        failure.setup.seed,
+        failure.violation
+    ));
     if !options.shrinks {
         print(&failure.to_string());
         return ExitCode::FAILURE;
@@ -158,9 +163,9 @@ fn progress(played: u64, all: u64, seed: u64) {
     }
 }
 
-fn coloured(colour: &str, text: &str) -> String {
-    let plain =
-        !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+/// For people only: where it is printed is a terminal, and nobody asked for none.
+fn coloured(stream: &impl IsTerminal, colour: &str, text: &str) -> String {
+    let plain = !stream.is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if plain { text.to_owned() } else { format!("\x1b[{colour}m{text}\x1b[0m") }
 }
 
