@@ -1,5 +1,6 @@
 //! The engine: what starts sagas, finds them again, and shows what waits for whom.
 
+mod before;
 mod begun;
 mod builder;
 mod counters;
@@ -46,7 +47,7 @@ pub use retention::{Retention, Tombstone};
 pub use shares::LaneShares;
 
 use crate::authoring::{Payload, Saga, kept, unstorable, unwritable};
-use crate::controls::{Board, ControlInForce};
+use crate::controls::Board;
 use crate::ports;
 use crate::ports::{
     Clock, DefinitionRef, DeskQuery, Fault, Ids, IntakeStore, KEY_BYTES_MAX, NodeRegistry, NodeStore,
@@ -234,12 +235,8 @@ impl Engine {
     ) -> Result<Begun<O>, SagaStartError> {
         let input_digest = self.check_start(key, &input)?;
         let workflow = &definition.reference.workflow;
-        if let Some(hold) = self.0.board.current().hold_of(workflow) {
-            return self.start_while_held(hold, &definition, key, input_digest).await.map(Begun::Before);
-        }
-        if let Some(refused) = self.too_old(options.occurred_at) {
-            let stands = self.start_beyond_the_horizon(definition, key, input_digest, refused);
-            return stands.await.map(Begun::Before);
+        if let Some(refused) = self.not_now(workflow, options.occurred_at) {
+            return self.what_stands(definition, key, input_digest, refused).await.map(Begun::Before);
         }
         let (reply, answer) = oneshot::channel();
         let StartOptions { occurred_at, trigger, trace, tenant } = options;
@@ -250,6 +247,7 @@ impl Engine {
             key: key.into(),
             input,
             input_digest,
+            asked_at: self.now(),
             occurred_at,
             trigger,
             trace,
@@ -258,32 +256,13 @@ impl Engine {
             reply,
         };
         self.0.starts.send(request).await.map_err(|_| SagaStartError::Stopped)?;
-        match answer.await.map_err(|_| SagaStartError::Stopped)?? {
-            Started::New(saga) => Ok(Begun::New(self.handle(saga, definition))),
-            Started::Before(row) => self.started_before(&row, definition).map(Begun::Before),
-        }
-    }
-
-    /// While starts are held, one that was made before is answered as ever.
-    async fn start_while_held<O>(
-        &self,
-        hold: &ControlInForce,
-        definition: &Arc<Registered>,
-        key: &str,
-        input_digest: [u8; 32],
-    ) -> Result<SagaHandle<O>, SagaStartError> {
-        let workflow = &definition.reference.workflow;
-        match self.0.reads.query.find(workflow, key).await {
-            Ok(Some(row)) if row.input_digest == input_digest => {
-                self.started_before(&row, definition.clone())
+        match answer.await.map_err(|_| SagaStartError::Stopped)? {
+            Ok(Started::New(saga)) => Ok(Begun::New(self.handle(saga, definition))),
+            Ok(Started::Before(row)) => self.started_before(&row, definition).map(Begun::Before),
+            Err(refused @ SagaStartError::TooOld { .. }) => {
+                self.what_stands(definition, key, input_digest, refused).await.map(Begun::Before)
             }
-            Ok(Some(row)) => Err(SagaStartError::Conflict { standing: Box::new(row), input_digest }),
-            Ok(None) | Err(_) => Err(SagaStartError::Held {
-                workflow: workflow.clone(),
-                by: hold.by.clone(),
-                reason: hold.reason.clone(),
-                since: hold.since,
-            }),
+            Err(error) => Err(error),
         }
     }
 

@@ -200,6 +200,7 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         clock: clock.clone(),
         lease: lease.clone(),
         news: news.clone(),
+        retention: limits.retention,
     });
     let purge = purge::Purge {
         store: purge,

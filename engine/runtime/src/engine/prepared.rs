@@ -66,10 +66,7 @@ impl Engine {
         options: StartOptions,
     ) -> Result<PreparedStart, SagaStartError> {
         let input_digest = self.check_start(key, &input)?;
-        if let Some(refused) = self.held(&definition.reference.workflow) {
-            return Err(refused);
-        }
-        if let Some(refused) = self.too_old(options.occurred_at) {
+        if let Some(refused) = self.not_now(&definition.reference.workflow, options.occurred_at) {
             return Err(refused);
         }
         let at = self.now();
@@ -107,17 +104,5 @@ impl Engine {
             events: serde_json::to_string(&events).expect("events have string keys only, so they encode"),
         };
         Ok(PreparedStart { saga, new, journal })
-    }
-
-    /// Refuses a start while people hold them.
-    fn held(&self, workflow: &Arc<str>) -> Option<SagaStartError> {
-        let board = self.0.board.current();
-        let hold = board.hold_of(workflow)?;
-        Some(SagaStartError::Held {
-            workflow: workflow.clone(),
-            by: hold.by.clone(),
-            reason: hold.reason.clone(),
-            since: hold.since,
-        })
     }
 }

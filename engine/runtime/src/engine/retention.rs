@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use amends_core::{SagaId, Timestamp};
 
-use super::{Engine, SagaHandle, SagaStartError};
-use crate::ports::{Fault, SagaRow};
-use crate::worker::{Backoff, Registered};
+use super::SagaStartError;
+use crate::ports::SagaRow;
 
 /// How long what has ended is kept. By default for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,55 +35,17 @@ impl Retention {
         Self { purge_after, forget_after }
     }
 
-    /// Starts that occurred before this are refused.
-    pub(super) fn horizon(&self, now: Timestamp) -> Option<Timestamp> {
-        let micros = i64::try_from(self.forget_after?.as_micros()).ok()?;
-        Some(Timestamp(now.0.saturating_sub(micros)))
-    }
-}
-
-impl Engine {
-    /// Of a purged saga nothing is left that its own definition would be needed for.
-    pub(super) fn started_before<O>(
-        &self,
-        row: &SagaRow,
-        asked: Arc<Registered>,
-    ) -> Result<SagaHandle<O>, SagaStartError> {
-        match self.registered(&row.definition) {
-            Ok(definition) => Ok(self.handle(row.id, definition)),
-            Err(_) if Tombstone::of(row).is_some() => Ok(self.handle(row.id, asked)),
-            Err(unknown) => Err(unknown.into()),
-        }
-    }
-
-    /// Refuses a start that may have been made and forgotten.
-    pub(super) fn too_old(&self, occurred_at: Option<Timestamp>) -> Option<SagaStartError> {
-        let (occurred_at, horizon) = (occurred_at?, self.0.limits.retention.horizon(self.now())?);
+    /// Refuses a start that may have been made and forgotten. What waits is asked this again, where it goes on: it must
+    /// be written before what it repeats is forgotten.
+    pub(crate) fn too_old(&self, occurred_at: Timestamp, now: Timestamp) -> Option<SagaStartError> {
+        let horizon = self.horizon(now)?;
         (occurred_at < horizon).then_some(SagaStartError::TooOld { occurred_at, horizon })
     }
 
-    /// Beyond the dedupe horizon only what still stands is answered.
-    pub(super) async fn start_beyond_the_horizon<O>(
-        &self,
-        definition: Arc<Registered>,
-        key: &str,
-        input_digest: [u8; 32],
-        refused: SagaStartError,
-    ) -> Result<SagaHandle<O>, SagaStartError> {
-        let mut backoff = Backoff::default();
-        loop {
-            match self.0.reads.query.find(&definition.reference.workflow, key).await {
-                Ok(Some(row)) if row.input_digest == input_digest => {
-                    return self.started_before(&row, definition);
-                }
-                Ok(Some(row)) => {
-                    return Err(SagaStartError::Conflict { standing: Box::new(row), input_digest });
-                }
-                Err(Fault::Unavailable(_)) if self.stopped().is_none() => backoff.wait(self.clock()).await,
-                Err(Fault::Unavailable(_)) => return Err(SagaStartError::Stopped),
-                Ok(None) | Err(_) => return Err(refused),
-            }
-        }
+    /// Starts that occurred before this are refused.
+    fn horizon(&self, now: Timestamp) -> Option<Timestamp> {
+        let micros = i64::try_from(self.forget_after?.as_micros()).ok()?;
+        Some(Timestamp(now.0.saturating_sub(micros)))
     }
 }
 

@@ -8,7 +8,8 @@
 //! Failure cases. *The store cannot be reached, or its answer was lost*: the same rows, with the same
 //! transition ids, again and again until it answers; nothing is decided anew. *Somebody else holds what one
 //! commit needs*: that commit leaves its writer for the [`siding`], where it is submitted again later, and the writer
-//! goes on. *This node has not beaten for half a lease*: nothing is submitted before it has. *The store will not
+//! goes on. *A start has waited, here or for the store, past the dedupe horizon*: it may have been made and forgotten
+//! meanwhile, so it is submitted no more; whether an earlier submission came through is looked up. *This node has not beaten for half a lease*: nothing is submitted before it has. *The store will not
 //! have this incarnation*: the engine stops. *The answer does not fit the batch*: the engine stops, because nobody
 //! knows any more what is durable.
 
@@ -25,6 +26,7 @@ use self::batch::Waiting;
 use super::input::News;
 use super::lease::Lease;
 use crate::authoring::BoxFuture;
+use crate::engine::Retention;
 use crate::ports::{Clock, Commit, Fault, SagaStore, Verdict};
 
 /// The first and the longest wait between two tries to reach the store.
@@ -37,6 +39,7 @@ pub(super) struct Submitter {
     pub(super) incarnation: Incarnation,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lease: Arc<Lease>,
+    pub(super) retention: Retention,
     pub(super) news: UnboundedSender<News>,
 }
 
@@ -118,8 +121,8 @@ struct Held {
 impl Submitter {
     /// Submits a batch until the store answers, and tells what became of its commits. Those that somebody else
     /// holds up come back: their sagas go on waiting. None once nobody listens any more.
-    async fn write(&self, writer: usize, batch: Vec<Commit>) -> Option<Vec<Held>> {
-        let verdicts = match self.submit(writer, &batch).await {
+    async fn write(&self, writer: usize, mut batch: Vec<Commit>) -> Option<Vec<Held>> {
+        let verdicts = match self.submit(writer, &mut batch).await {
             Ok(verdicts) => verdicts,
             Err(fault) => {
                 let _ = self.news.send(News::Dismissed(fault));
@@ -140,8 +143,8 @@ impl Submitter {
         Some(held)
     }
 
-    /// Submits the same rows until the store answers.
-    async fn submit(&self, writer: usize, batch: &[Commit]) -> Result<Vec<Verdict>, Fault> {
+    /// Submits the same rows until the store answers, without starts that have become too old.
+    async fn submit(&self, writer: usize, batch: &mut Vec<Commit>) -> Result<Vec<Verdict>, Fault> {
         let reachable = |reachable| {
             let _ = self.news.send(News::StoreReachable { writer, reachable });
         };
@@ -151,6 +154,11 @@ impl Submitter {
                 reachable(false);
                 self.lease.held().await?;
                 reachable(!backoff.is_on());
+            }
+            batch.retain(|commit| !self.is_outdated(commit));
+            if batch.is_empty() {
+                reachable(true); // Whoever comes next finds out.
+                return Ok(Vec::new());
             }
             match self.store.commit(self.incarnation, batch).await {
                 Ok(verdicts) if verdicts.len() == batch.len() => {
@@ -174,6 +182,15 @@ impl Submitter {
                 Err(fault) => return Err(fault),
             }
         }
+    }
+
+    /// Is it a start that may have been made and forgotten while it waited? Then it is refused.
+    fn is_outdated(&self, commit: &Commit) -> bool {
+        let Some(start) = &commit.start else { return false };
+        let refused = self.retention.too_old(start.occurred_at, self.clock.now());
+        let Some(refused) = refused else { return false };
+        let _ = self.news.send(News::Outdated { saga: commit.saga, refused });
+        true
     }
 }
 

@@ -283,6 +283,10 @@ impl Driver {
                     self.verdict(saga, verdict);
                 }
             }
+            News::Outdated { saga, refused } => {
+                self.mode.committing -= 1;
+                self.refuse_start(saga, refused);
+            }
             News::StoreReachable { writer, reachable: true } => drop(self.mode.unreachable.remove(&writer)),
             News::StoreReachable { writer, reachable: false } => drop(self.mode.unreachable.insert(writer)),
             News::Postponed { sagas, all } => {
@@ -444,11 +448,15 @@ impl Driver {
     }
 
     fn start(&mut self, request: StartRequest) {
-        let StartRequest { definition, key, input, input_digest, occurred_at, trigger, .. } = request;
-        let StartRequest { trace, tenant, labels, reply, .. } = request;
+        let StartRequest { definition, key, input, input_digest, asked_at, occurred_at, .. } = request;
+        let StartRequest { trigger, trace, tenant, labels, reply, .. } = request;
         let at = self.now();
         let saga = SagaId(self.ids.next(at));
         let plan = definition.plan.clone();
+        if let Some(refused) = self.limits.retention.too_old(occurred_at.unwrap_or(asked_at), at) {
+            let _ = reply.send(Err(refused));
+            return;
+        }
         let owner = self.incarnation;
         let first = Start {
             saga,

@@ -22,6 +22,7 @@ pub(crate) struct StartRequest {
     pub(crate) key: Arc<str>,
     pub(crate) input: Json,
     pub(crate) input_digest: [u8; 32],
+    pub(crate) asked_at: Timestamp,
     pub(crate) occurred_at: Option<Timestamp>,
     pub(crate) trigger: Option<Trigger>,
     pub(crate) trace: Option<TraceContext>,
@@ -131,6 +132,8 @@ pub(super) enum News {
     Unsent { saga: SagaId, action: ActionId, attempt: u32 },
     /// The store answered a batch.
     Committed(Vec<(SagaId, Verdict)>),
+    /// So long has a start waited that it may have been made, and forgotten, meanwhile: it is not submitted any more.
+    Outdated { saga: SagaId, refused: SagaStartError },
     /// The store became unreachable for a part of the committer, or reachable again.
     StoreReachable { writer: usize, reachable: bool },
     /// The commits of these sagas are held up by somebody else from now on; with them, or without those that got through,

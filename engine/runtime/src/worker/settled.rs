@@ -92,7 +92,7 @@ impl Driver {
             Verdict::KeyTaken(row) => self.key_taken(saga, row),
             Verdict::Unstorable { reason } if active.seq == 1 => {
                 tracing::error!(%saga, reason = %visible(&reason), "the store refuses the content of this start");
-                self.refuse_start(saga, &reason);
+                self.refuse_start(saga, SagaStartError::Unstorable(reason));
             }
             Verdict::Later { reason } => unreachable!("the committer keeps what comes later: {reason}"),
             Verdict::Unstorable { reason } => {
@@ -221,10 +221,11 @@ impl Driver {
         };
     }
 
-    fn refuse_start(&mut self, saga: SagaId, reason: &str) {
+    /// What was refused is nothing that could be set aside.
+    pub(super) fn refuse_start(&mut self, saga: SagaId, refused: SagaStartError) {
         let Some(active) = self.forget(saga) else { return };
         if let Some(Starter { reply, .. }) = active.effects.starter {
-            let _ = reply.send(Err(SagaStartError::Unstorable(reason.to_owned())));
+            let _ = reply.send(Err(refused));
         }
     }
 

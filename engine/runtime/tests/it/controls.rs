@@ -1,6 +1,7 @@
 //! What people set for a whole workflow, a dependency or a node, on one engine. Several: `amends-testkit`, `controls`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use amends::authoring::{Definition, StepContext};
@@ -16,6 +17,7 @@ use amends::ports::NodeStore as _;
 use amends::view::Missing;
 use amends::{Engine, Outcome, SagaHandle, StartOptions};
 
+use crate::gate::GatedStore;
 use crate::workflow::{
     Log, Step, begin, chain, done, engine, failure, limited, next_engine, pass, step, workflow,
 };
@@ -63,6 +65,19 @@ fn refused(answer: Result<Answer, OperateError>, words: &str) {
         Err(OperateError::Refused(Rejected::State(reason))) if reason.contains(words) => {}
         other => panic!("`{words}` is to be the reason, not {other:?}"),
     }
+}
+
+/// That there is no saga of the key is for the store to say.
+#[tokio::test(start_paused = true)]
+async fn while_starts_are_held_one_that_was_made_is_found_as_soon_as_the_store_answers() {
+    let store = GatedStore::new();
+    let engine = engine(&store, &chain(&Log::default())).await;
+    let saga = start(&engine, "before", "1").await.unwrap();
+    assert_eq!(w(&engine).hold_starts(ann("1")).await, ACCEPTED);
+    store.silent_finds.store(3, Ordering::SeqCst);
+    assert_eq!(start(&engine, "before", "1").await.unwrap().id(), saga.id());
+    store.silent_finds.store(3, Ordering::SeqCst);
+    assert!(matches!(start(&engine, "new", "1").await, Err(SagaStartError::Held { .. })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,6 +52,8 @@ pub(crate) struct GatedStore {
     pub(crate) batches: Arc<Mutex<Vec<Batch>>>,
     /// So many lists of sagas are not answered.
     pub(crate) silent_lists: Arc<AtomicU32>,
+    /// So many searches for a business key are not answered.
+    pub(crate) silent_finds: Arc<AtomicU32>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
     /// The next call of this name ends in a panic.
@@ -87,6 +89,7 @@ impl GatedStore {
             writers: Arc::new(AtomicUsize::new(1)),
             batches: Arc::default(),
             silent_lists: Arc::default(),
+            silent_finds: Arc::default(),
             broken_key: Arc::default(),
             panics: Arc::default(),
             dismisses_nobody: Arc::default(),
@@ -262,6 +265,9 @@ impl NodeRegistry for GatedStore {
 #[async_trait]
 impl SagaQuery for GatedStore {
     async fn find(&self, workflow: &str, key: &str) -> Result<Option<SagaRow>, Fault> {
+        if take_one(&self.silent_finds) {
+            return Err(Fault::Unavailable("nobody answers".to_owned()));
+        }
         self.inner.find(workflow, key).await
     }
 

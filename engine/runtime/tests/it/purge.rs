@@ -1,17 +1,20 @@
 //! What ended long ago is purged, and its key is remembered.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use amends::core::event::{FailureKind, Recorded};
 use amends::core::machine::Attempted;
-use amends::core::{ActionId, Json};
+use amends::core::{ActionId, Json, Timestamp};
 use amends::engine::{OperateError, OutcomeError, Reply, SagaStartError, Tombstone, ViewError};
 use amends::memory::MemoryStore;
 use amends::operator::By;
 use amends::ports::{ControlStore as _, IntakeFilter, SagaFilter, SagaQuery as _};
-use amends::{Engine, Outcome, SagaHandle, StartOptions};
+use amends::{Engine, Outcome, SagaHandle, Settled, StartOptions};
+use tokio::task::JoinHandle;
 
+use crate::gate::GatedStore;
 use crate::workflow::{
     Log, begin, builder, done, failure, next_engine, operation, pass, step, undone, workflow,
 };
@@ -205,6 +208,87 @@ async fn what_still_stands_is_answered_however_old_its_trigger_is() {
     assert_eq!(start(&engine, "evt-9", "200", occurred.clone()).await.unwrap().id(), first.id());
     let conflict = start(&engine, "evt-9", "500", occurred).await.unwrap_err();
     assert!(matches!(conflict, SagaStartError::Conflict { .. }), "{conflict}");
+}
+
+/// A start in a task of its own, of what occurred then, or that does not say when it occurred.
+fn begins(
+    engine: &Engine,
+    key: &'static str,
+    occurred_at: Option<Timestamp>,
+) -> JoinHandle<Result<SagaHandle, SagaStartError>> {
+    let engine = engine.clone();
+    let options = StartOptions { occurred_at, ..StartOptions::default() };
+    tokio::spawn(async move { start(&engine, key, "200", options).await })
+}
+
+/// Was it answered as a repetition, or refused? Which of the two depends on whether its key was still remembered.
+#[track_caller]
+fn is_not_made(answer: Result<SagaHandle, SagaStartError>, first: &SagaHandle) {
+    match answer {
+        Ok(saga) => assert_eq!(saga.id(), first.id()),
+        Err(error) => assert!(matches!(error, SagaStartError::TooOld { .. }), "{error}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_was_held_up_until_its_key_was_forgotten_is_not_made_again() {
+    let (store, log) = (GatedStore::new(), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).forget_after(10 * DAY).start().await.unwrap();
+    let occurred = Some(engine.now());
+    let first = begins(&engine, "evt-9", occurred).await.unwrap().unwrap();
+    first.outcome().await.unwrap();
+    jump(9 * DAY).await;
+    store.held_keys.lock().unwrap().insert("evt-9".to_owned());
+    let again = begins(&engine, "evt-9", occurred);
+    pass(Duration::from_secs(1)).await;
+    jump(3 * DAY).await;
+    assert!(store.find("w", "evt-9").await.unwrap().is_none(), "it is forgotten");
+    store.held_keys.lock().unwrap().clear();
+    is_not_made(again.await.unwrap(), &first);
+    assert_eq!(log.lines(), ["charge"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_waited_for_the_store_until_its_key_was_forgotten_is_not_made_again() {
+    let (store, log) = (GatedStore::new(), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).forget_after(10 * DAY).start().await.unwrap();
+    let occurred = Some(engine.now());
+    let first = begins(&engine, "evt-9", occurred).await.unwrap().unwrap();
+    first.outcome().await.unwrap();
+    let timeless = begins(&engine, "evt-10", None).await.unwrap().unwrap();
+    timeless.outcome().await.unwrap();
+    store.unreachable.store(u32::MAX, Ordering::SeqCst);
+    let with_the_committer = begins(&engine, "evt-9", occurred);
+    pass(Duration::from_secs(1)).await;
+    let in_the_queue = begins(&engine, "evt-10", None);
+    pass(Duration::from_secs(1)).await;
+    jump(12 * DAY).await;
+    assert!(store.find("w", "evt-10").await.unwrap().is_none(), "both are forgotten");
+    store.unreachable.store(0, Ordering::SeqCst);
+    is_not_made(with_the_committer.await.unwrap(), &first);
+    is_not_made(in_the_queue.await.unwrap(), &timeless);
+    assert_eq!(log.lines(), ["charge", "charge"]);
+    assert!(start(&engine, "evt-11", "200", StartOptions::default()).await.is_ok(), "the store is in reach");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_was_made_and_never_answered_is_found_beyond_the_horizon() {
+    let (store, log) = (GatedStore::new(), Log::default());
+    let workflow = workflow(vec![step("charge", &log)]);
+    let engine = builder(&store, &workflow).purge_after(DAY).forget_after(10 * DAY).start().await.unwrap();
+    store.lost_answers.store(1, Ordering::SeqCst);
+    let made = begins(&engine, "evt-9", Some(engine.now()));
+    pass(Duration::from_millis(5)).await;
+    store.unreachable.store(u32::MAX, Ordering::SeqCst);
+    jump(12 * DAY).await;
+    store.unreachable.store(0, Ordering::SeqCst);
+    let saga = made.await.unwrap().unwrap();
+    assert!(
+        matches!(saga.settled().await, Ok(Settled::OnDesk(_))),
+        "it went on, beyond the patience of its step"
+    );
 }
 
 /// Whoever says "for ever" as a number gets that, and what is to be purged is purged.
