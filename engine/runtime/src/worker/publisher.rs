@@ -21,14 +21,13 @@ mod pace;
 
 use std::collections::{HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use amends_core::{Incarnation, Timestamp};
 use futures_util::FutureExt as _;
-use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -116,8 +115,8 @@ impl Outside {
 pub(crate) struct Outbox {
     wakers: [Arc<Notify>; 3],
     publishes: [bool; 3],
-    /// Grows whenever this node has other lanes than before.
-    lanes: Arc<AtomicU64>,
+    /// The lanes of this node.
+    lanes: Arc<watch::Sender<Vec<u16>>>,
     troubles: [Trouble; 3],
     ending: CancellationToken,
 }
@@ -129,8 +128,8 @@ impl Outbox {
     }
 
     /// This node has other lanes than before.
-    fn lanes_changed(&self) {
-        self.lanes.fetch_add(1, Ordering::Relaxed);
+    fn lanes_changed(&self, lanes: Vec<u16>) {
+        self.lanes.send_replace(lanes);
         OutboxKind::ALL.into_iter().for_each(|kind| self.wake(kind));
     }
 
@@ -156,7 +155,7 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
     let outbox = Outbox {
         wakers: Default::default(),
         publishes: OutboxKind::ALL.map(|kind| publishers.publish(kind)),
-        lanes: Arc::default(),
+        lanes: Arc::new(watch::Sender::new(Vec::new())),
         troubles: Default::default(),
         ending: CancellationToken::new(),
     };
@@ -169,7 +168,7 @@ pub(super) fn spawn(publishers: Publishers, outside: &Outside) -> (Outbox, Vec<J
             publisher,
             waker: outbox.wakers[kind as usize].clone(),
             ending: outbox.ending.clone(),
-            lanes: (outbox.lanes.clone(), 0),
+            lanes: outbox.lanes.subscribe(),
             read: VecDeque::new(),
             look: true,
             under_way: HashSet::new(),
@@ -194,8 +193,8 @@ struct Publishing {
     publisher: Arc<dyn Publisher>,
     waker: Arc<Notify>,
     ending: CancellationToken,
-    /// The lanes of this node, and those by which was read.
-    lanes: (Arc<AtomicU64>, u64),
+    /// The lanes of this node, and whether it has had others since it last read.
+    lanes: watch::Receiver<Vec<u16>>,
     /// What was read and is not under way yet.
     read: VecDeque<OutboxMessage>,
     /// There may be more in the store.
@@ -330,12 +329,10 @@ impl Publishing {
         Ok(())
     }
 
-    /// What was read of lanes that are another node's now is that one's to publish.
+    /// What was read of lanes that are another node's now is that one's to publish, and to try again.
     fn follow_lanes(&mut self) {
-        let (lanes, read_by) = &mut self.lanes;
-        let now = lanes.load(Ordering::Relaxed);
-        if now != *read_by {
-            *read_by = now;
+        if self.lanes.has_changed().unwrap_or(false) {
+            self.pace.keep_lanes(&self.lanes.borrow_and_update());
             self.read.clear();
             self.look = true;
         }

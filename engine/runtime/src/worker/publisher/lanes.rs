@@ -13,11 +13,10 @@ pub(super) async fn run(outside: Outside, outbox: Outbox) {
         }
         match outside.store.claim_lanes(outside.incarnation).await {
             Ok(claimed) => {
-                let changed = claimed != lanes;
-                lanes = claimed;
-                if changed {
-                    tracing::debug!(lanes = lanes.len(), "lanes of the outbox are this node's");
-                    outbox.lanes_changed();
+                if claimed != lanes {
+                    tracing::debug!(lanes = claimed.len(), "lanes of the outbox are this node's");
+                    lanes.clone_from(&claimed);
+                    outbox.lanes_changed(claimed);
                 }
                 if outside.sharing == Sharing::Exclusive {
                     return;

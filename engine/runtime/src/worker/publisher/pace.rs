@@ -7,7 +7,7 @@ use std::time::Duration;
 use amends_core::Timestamp;
 
 use crate::engine::OutboxTrouble;
-use crate::ports::{Fault, OutboxKind, OutboxPlace};
+use crate::ports::{Fault, OutboxKind, OutboxPlace, lane_of};
 use crate::visible::visible;
 
 /// The first and the longest wait after a failure.
@@ -50,7 +50,9 @@ struct Held {
 pub(super) struct Pace {
     trouble: Trouble,
     under_way_max: usize,
+    /// Of messages in lanes of this node.
     held: HashMap<OutboxPlace, Held>,
+    lanes: Vec<u16>,
     /// How many have been answered.
     went_through: u64,
     /// Failures since the last answer: the way itself is closed. What was under way together and fails together is one.
@@ -72,6 +74,7 @@ impl Pace {
             trouble,
             under_way_max,
             held: HashMap::new(),
+            lanes: Vec::new(),
             went_through: 0,
             failures: 0,
             window: under_way_max,
@@ -98,6 +101,12 @@ impl Pace {
     /// How many messages are remembered for their failures.
     pub(super) fn held(&self) -> usize {
         self.held.len()
+    }
+
+    /// These lanes are the node's from now on; what failed in others is not its to try again.
+    pub(super) fn keep_lanes(&mut self, lanes: &[u16]) {
+        self.lanes = lanes.to_vec();
+        self.held.retain(|place, _| lanes.contains(&lane_of(place.saga)));
     }
 
     /// When waiting ends next.
@@ -146,7 +155,8 @@ impl Pace {
         }
         self.trouble.set(now, reason.to_owned());
         let went_through = self.went_through;
-        if self.held.len() >= HELD_MAX && !self.held.contains_key(&place) {
+        let is_full = self.held.len() >= HELD_MAX && !self.held.contains_key(&place);
+        if is_full || !self.lanes.contains(&lane_of(place.saga)) {
             return 0;
         }
         let held = self.held.entry(place).or_insert(Held { tries: 0, next_at: now, went_through });
@@ -162,5 +172,40 @@ impl Pace {
             Fault::Unavailable(_) => tracing::debug!(%fault, "the outbox does not answer"),
             _ => tracing::error!(%fault, "the outbox cannot be read"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use amends_core::SagaId;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::ports::OUTBOX_LANES;
+
+    fn place(n: u128) -> OutboxPlace {
+        OutboxPlace { kind: OutboxKind::Event, saga: SagaId(Uuid::from_u128(n)), seq: 1, n: 0 }
+    }
+
+    /// Memory for failures is bounded: what another node tries again must not take it from this one's messages.
+    #[test]
+    fn what_failed_in_lanes_that_are_another_nodes_now_is_forgotten() {
+        let mut pace = Pace::new(Trouble::default(), 64);
+        let all: Vec<u16> = (0..OUTBOX_LANES).collect();
+        pace.keep_lanes(&all);
+        let places: Vec<OutboxPlace> = (0..).map(place).take(HELD_MAX).collect();
+        for place in &places {
+            pace.failed(*place, 0, "no broker", Timestamp(0));
+        }
+        assert_eq!(pace.held(), HELD_MAX);
+
+        let (mine, theirs): (Vec<OutboxPlace>, Vec<_>) =
+            places.iter().partition(|place| lane_of(place.saga) == 3);
+        assert!(!mine.is_empty() && !theirs.is_empty());
+        pace.keep_lanes(&[3]);
+        assert_eq!(pace.held(), mine.len());
+        assert_eq!(pace.failed(theirs[0], 0, "no broker", Timestamp(0)), 0, "a call that ends later");
+        assert_eq!(pace.held(), mine.len());
+        assert!(pace.holds(mine[0], Timestamp(0)) && !pace.holds(theirs[0], Timestamp(0)));
     }
 }
