@@ -24,8 +24,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How often it begins.
 const EVERY: Duration = Duration::from_secs(60);
 
+/// A fault that goes on is said in one of so many rounds: once an hour.
+const SAID_EVERY: u32 = 60;
+
 /// A tombstone stays so much longer than its horizon: a start that has just passed the check of its own time must
-/// still find it.
+/// still find it. One that waits longer is checked again before each submission.
 const FORGET_LATER: Duration = Duration::from_secs(3_600);
 
 /// Everything that the loop owns.
@@ -38,7 +41,7 @@ pub(super) struct Purge {
 }
 
 /// What is purged in one round.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum What {
     Sagas,
     Messages,
@@ -46,31 +49,45 @@ enum What {
     Tombstones,
 }
 
+impl What {
+    const ALL: [Self; 4] = [Self::Sagas, Self::Messages, Self::Orders, Self::Tombstones];
+}
+
 impl Purge {
-    /// Runs until the worker is gone.
+    /// Runs until the worker is gone. What cannot be purged keeps nothing else from it.
     pub(super) async fn run(self) {
+        let mut failed = What::ALL.map(|_| 0);
         while !self.news.is_closed() && self.lease.held().await.is_ok() {
-            match self.round().await {
-                Ok(0) => {}
-                Ok(rows) => tracing::info!(rows, "purged what ended long ago"),
-                Err(fault) => tracing::debug!(%fault, "purging goes on later"),
+            for (what, failed) in What::ALL.into_iter().zip(&mut failed) {
+                match self.purge(what).await {
+                    Ok(rows) => {
+                        *failed = 0;
+                        if rows > 0 {
+                            tracing::info!(?what, rows, "purged what ended long ago");
+                        }
+                    }
+                    Err(fault) => {
+                        if *failed % SAID_EVERY == 0 {
+                            tracing::warn!(?what, %fault, "purging fails; it is tried again every minute");
+                        }
+                        *failed += 1;
+                    }
+                }
             }
             self.clock.sleep_until(self.clock.now() + EVERY).await;
         }
     }
 
-    async fn round(&self) -> Result<u64, Fault> {
-        let now = self.clock.now();
-        let mut all = 0;
-        if let Some(after) = self.retention.purge_after {
-            all += self.chunks(What::Sagas, before(now, after)).await?;
-            all += self.chunks(What::Messages, before(now, after)).await?;
-            all += self.chunks(What::Orders, before(now, after)).await?;
+    async fn purge(&self, what: What) -> Result<u64, Fault> {
+        let Retention { purge_after, forget_after } = self.retention;
+        let after = match what {
+            What::Sagas | What::Messages | What::Orders => purge_after,
+            What::Tombstones => forget_after.map(|after| after.saturating_add(FORGET_LATER)),
+        };
+        match after {
+            Some(after) => self.chunks(what, before(self.clock.now(), after)).await,
+            None => Ok(0),
         }
-        if let Some(after) = self.retention.forget_after {
-            all += self.chunks(What::Tombstones, before(now, after.saturating_add(FORGET_LATER))).await?;
-        }
-        Ok(all)
     }
 
     async fn chunks(&self, what: What, before: Timestamp) -> Result<u64, Fault> {

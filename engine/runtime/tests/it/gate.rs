@@ -9,8 +9,8 @@ use std::time::Duration;
 use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
-    Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup, DeskPage,
-    DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
+    Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
     NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
     Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
     StoredMail, StoredOrder, Verdict, WorkItemRow,
@@ -56,6 +56,8 @@ pub(crate) struct GatedStore {
     pub(crate) silent_finds: Arc<AtomicU32>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
+    /// Calls of these names fail for good, of the ports that are nobody's main business.
+    pub(crate) fails: Arc<Mutex<BTreeSet<&'static str>>>,
     /// The next call of this name ends in a panic.
     pub(crate) panics: Arc<Mutex<Option<&'static str>>>,
     /// Nobody is dismissed: somebody else holds the rows of the others.
@@ -91,6 +93,7 @@ impl GatedStore {
             silent_lists: Arc::default(),
             silent_finds: Arc::default(),
             broken_key: Arc::default(),
+            fails: Arc::default(),
             panics: Arc::default(),
             dismisses_nobody: Arc::default(),
         })
@@ -196,9 +199,17 @@ impl SagaStore for GatedStore {
 }
 
 /// Of the ports that it does not change, nothing is written out.
+#[async_trait]
 impl Forward for GatedStore {
     fn behind(&self) -> &dyn Store {
         &self.inner
+    }
+
+    async fn on_the_way(&self, call: &'static str, _: Access) -> Result<(), Fault> {
+        match self.fails.lock().unwrap().contains(call) {
+            true => Err(Fault::Corrupt(format!("the test says that `{call}` fails"))),
+            false => Ok(()),
+        }
     }
 }
 

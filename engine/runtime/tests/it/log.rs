@@ -1,16 +1,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use amends::core::Json;
 use amends::core::event::{FailureKind, Recorded};
 use amends::core::machine::Attempted;
 use amends::memory::MemoryStore;
+use amends::operator::By;
+use amends::ports::ControlStore as _;
 use amends::{LogNotifier, Outcome};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::gate::GatedStore;
 use crate::workflow::{Log, begin, builder, done, engine, failure, pass, step, workflow};
 
 type Line = (Level, BTreeMap<&'static str, String>);
@@ -67,6 +71,24 @@ impl Kept {
 
 fn some<'a>(line: &'a BTreeMap<&'static str, String>, names: &[&str]) -> Vec<&'a str> {
     names.iter().map(|name| line.get(*name).map_or("", String::as_str)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_purged_is_said_once_an_hour_and_keeps_nothing_else_from_it() {
+    let kept = Kept::default();
+    let _guard = tracing::subscriber::set_default(kept.clone());
+    let (store, log) = (GatedStore::new(), Log::default());
+    store.fails.lock().unwrap().insert("purge");
+    let hour = Duration::from_secs(3_600);
+    let engine = builder(&store, &workflow(vec![step("a", &log)])).purge_after(hour).start().await.unwrap();
+    let of = engine.operator().workflow("w");
+    of.hold_starts(By::new("ann", "why", "held")).await.unwrap();
+    of.release(By::new("ann", "why", "released")).await.unwrap();
+    pass(hour * 3).await;
+    assert_eq!(store.inner.ordered("held").await.unwrap(), None, "orders are purged");
+    let said = kept.of(Level::WARN, "purging fails; it is tried again every minute");
+    assert!((3..=4).contains(&said.len()), "{}", said.len());
+    assert!(said.iter().all(|line| line["what"] == "Sagas" && line["fault"].contains("`purge`")), "{said:?}");
 }
 
 #[tokio::test(start_paused = true)]
