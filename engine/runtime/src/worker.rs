@@ -48,6 +48,7 @@ mod settled;
 mod standing;
 
 mod active;
+mod aside;
 mod transition;
 
 mod controls;
@@ -199,8 +200,8 @@ pub(crate) fn spawn(parts: Parts) -> Worker {
         incarnation,
         clock: clock.clone(),
         lease: lease.clone(),
-        news: news.clone(),
         retention: limits.retention,
+        news: news.clone(),
     });
     let purge = purge::Purge {
         store: purge,

@@ -38,6 +38,8 @@ pub(super) struct Active {
     pub(super) shown: Shown,
     /// A transition is with the store.
     pub(super) committing: bool,
+    /// Somebody else holds that one up.
+    pub(super) aside: bool,
     /// It was to be looked at while a transition was with the store.
     pub(super) again: bool,
     /// It stands in the worker's list of sagas to look at.
@@ -141,7 +143,8 @@ pub(super) enum Sent {
 pub(super) struct Flight {
     pub(super) action: ActionId,
     pub(super) what: Sent,
-    pub(super) permit: Permit,
+    /// None, once it was given back early: what ended the flight waits to be decided.
+    pub(super) permit: Option<Permit>,
     pub(super) stop: CancellationToken,
     pub(super) under_way: UnderWay,
 }
@@ -168,7 +171,7 @@ impl Flight {
     }
 
     /// Until when its reply is awaited, if it awaits one.
-    fn awaited_until(&self) -> Option<Timestamp> {
+    pub(super) fn awaited_until(&self) -> Option<Timestamp> {
         match self.under_way {
             UnderWay::Call(_) => None,
             UnderWay::Message { until, .. } => Some(until),
@@ -211,6 +214,7 @@ impl Active {
             seq: 0,
             shown,
             committing: false,
+            aside: false,
             again: false,
             listed: false,
             inbox: VecDeque::new(),
@@ -236,9 +240,9 @@ impl Active {
     }
 
     /// Takes the flight of this action and number, which has landed.
-    pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> Option<Permit> {
+    pub(super) fn landed(&mut self, action: &ActionId, is_it: impl Fn(Sent) -> bool) -> Option<Flight> {
         let at = self.flights.iter().position(|flight| flight.action == *action && is_it(flight.what))?;
-        Some(self.flights.swap_remove(at).permit)
+        Some(self.flights.swap_remove(at))
     }
 
     /// Takes the flights whose reply was awaited until now.
@@ -286,16 +290,9 @@ impl Active {
         self.flights.iter().filter_map(Flight::awaited_until).min()
     }
 
-    /// The permits of calls that are to be sent once the transition is durable, which may take long now. A message
-    /// leaves with the transition whatever becomes of its permit, and keeps it.
-    pub(super) fn give_up_calls(&mut self) -> Vec<Permit> {
-        let calls = self.effects.sends.iter_mut().filter(|send| matches!(send.by, By::Call(_)));
-        calls.filter_map(|send| send.permit.take()).collect()
-    }
-
     /// Every permit it has.
     pub(super) fn permits(&self) -> impl Iterator<Item = Permit> {
-        let flying = self.flights.iter().map(|flight| flight.permit);
+        let flying = self.flights.iter().filter_map(|flight| flight.permit);
         flying.chain(self.effects.sends.iter().filter_map(|send| send.permit)).chain(self.in_hand)
     }
 }

@@ -65,7 +65,7 @@ impl Driver {
         let (saga, max) = (mail.saga, self.limits.mail_open_max as usize);
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
         if active.take(mail, looked, max, told) {
-            self.list(saga);
+            self.arrived(saga);
         }
     }
 }

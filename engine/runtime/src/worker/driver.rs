@@ -346,10 +346,12 @@ impl Driver {
         is_it: impl Fn(Sent) -> bool,
     ) {
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
-        if let Some(permit) = active.landed(action, is_it) {
+        if let Some(flight) = active.landed(action, is_it) {
             self.mode.flying -= 1;
             let now = self.now();
-            self.sagas.permits.give_back(permit, health, now);
+            if let Some(permit) = flight.permit {
+                self.sagas.permits.give_back(permit, health, now);
+            }
             self.list_granted();
         }
     }
@@ -417,7 +419,7 @@ impl Driver {
         for mail in mail {
             let saga = mail.saga;
             match self.sagas.active.get_mut(&saga).map(|active| active.receive(mail)) {
-                Some(true) => self.list(saga),
+                Some(true) => self.arrived(saga),
                 Some(false) => {}
                 None if self.sagas.posters.any_of(saga) => self.look_for_mail(saga),
                 None => {}
@@ -451,12 +453,12 @@ impl Driver {
         let StartRequest { definition, key, input, input_digest, asked_at, occurred_at, .. } = request;
         let StartRequest { trigger, trace, tenant, labels, reply, .. } = request;
         let at = self.now();
-        let saga = SagaId(self.ids.next(at));
-        let plan = definition.plan.clone();
         if let Some(refused) = self.limits.retention.too_old(occurred_at.unwrap_or(asked_at), at) {
             let _ = reply.send(Err(refused));
             return;
         }
+        let saga = SagaId(self.ids.next(at));
+        let plan = definition.plan.clone();
         let owner = self.incarnation;
         let first = Start {
             saga,

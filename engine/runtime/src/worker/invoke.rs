@@ -64,7 +64,7 @@ pub(super) fn send(active: &mut Active, send: Send, permit: Permit, wires: &Wire
         By::Call(input) => input,
         By::Message(id) => {
             let under_way = UnderWay::Message { id, timeout, until: deadline };
-            active.flights.push(Flight { action, what, permit, stop, under_way });
+            active.flights.push(Flight { action, what, permit: Some(permit), stop, under_way });
             return;
         }
     };
@@ -119,7 +119,7 @@ pub(super) fn send(active: &mut Active, send: Send, permit: Permit, wires: &Wire
         .instrument(span),
     );
     let under_way = UnderWay::Call(running);
-    active.flights.push(Flight { action, what, permit, stop, under_way });
+    active.flights.push(Flight { action, what, permit: Some(permit), stop, under_way });
 }
 
 /// What is said of a call that was journalled as started and certainly not sent. An attempt is taken back; a query has

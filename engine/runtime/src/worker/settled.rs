@@ -29,6 +29,7 @@ impl Driver {
         active.listed = false;
         active.again = active.committing;
         if active.committing {
+            self.wait_aside(saga);
             return;
         }
         for flight in active.timed_out(now) {
@@ -36,7 +37,9 @@ impl Driver {
                 (flight.what, &flight.under_way)
             {
                 let (action, answer) = (flight.action.clone(), no_reply(*timeout));
-                self.sagas.permits.give_back(flight.permit, Health::of_attempt(&answer), now);
+                if let Some(permit) = flight.permit {
+                    self.sagas.permits.give_back(permit, Health::of_attempt(&answer), now);
+                }
                 active.inbox.push_back(Input::Engine(Command::Answer {
                     action,
                     attempt: Some(attempt),
@@ -59,7 +62,9 @@ impl Driver {
         match decided {
             Ok(commit) => {
                 for (flight, health) in active.answered() {
-                    self.sagas.permits.give_back(flight.permit, health, now);
+                    if let Some(permit) = flight.permit {
+                        self.sagas.permits.give_back(permit, health, now);
+                    }
                 }
                 self.sagas.timers.set(saga, was, active.wake);
                 match commit {
@@ -83,6 +88,7 @@ impl Driver {
         self.mode.committing -= 1;
         let Some(active) = self.sagas.active.get_mut(&saga) else { return };
         active.committing = false;
+        active.aside = false;
         match verdict {
             Verdict::Accepted => self.accepted(saga),
             Verdict::Occupied { by } => {
@@ -163,20 +169,6 @@ impl Driver {
         }
         let earlier = active.wake.into_iter().chain(active.awaited_until()).min();
         self.sagas.timers.set(saga, mem::replace(&mut active.wake, earlier), earlier);
-        self.list_granted();
-    }
-
-    /// Somebody else holds up its transition, perhaps for long: nobody waits for a permit that it has. It asks again
-    /// once the transition is durable.
-    pub(super) fn stand_aside(&mut self, saga: SagaId) {
-        let now = self.now();
-        let Some(active) = self.sagas.active.get_mut(&saga).filter(|active| active.committing) else {
-            return;
-        };
-        active.again = true;
-        let given_up = active.give_up_calls();
-        self.sagas.permits.keep_only(saga, &[], now);
-        given_up.into_iter().for_each(|permit| self.sagas.permits.give_back(permit, None, now));
         self.list_granted();
     }
 

@@ -10,7 +10,7 @@ use amends::engine::Reply;
 use amends::memory::MemoryStore;
 use amends::operator::{Answer, By, OperateError};
 use amends::ports::{
-    OutboxKind, OutboxMessage, OutboxStore as _, PublishError, Published, Publisher, RandomIds, SystemClock,
+    OutboxKind, OutboxMessage, OutboxStore, PublishError, Published, Publisher, RandomIds, Store, SystemClock,
 };
 use amends::prelude::*;
 use amends::{
@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use expect_test::expect;
 use tokio::sync::Semaphore;
 
+use crate::gate::GatedStore;
 use crate::workflow::{failure, pass};
 
 /// A service behind a broker: only queries call it from here.
@@ -114,7 +115,7 @@ fn charging(charge: &Charge) -> Saga<u64, u64> {
 }
 
 /// The `n`th process, each an hour after the one before it.
-fn process(n: u64, store: &Arc<MemoryStore>, saga: &Saga<u64, u64>) -> EngineBuilder {
+fn process<S: Store>(n: u64, store: &Arc<S>, saga: &Saga<u64, u64>) -> EngineBuilder {
     let starting_at = Timestamp::from_millis(1_796_055_120_000) + hours(n);
     Engine::builder(store.clone())
         .register(saga.clone())
@@ -127,7 +128,7 @@ async fn engine(store: &Arc<MemoryStore>, saga: &Saga<u64, u64>) -> Engine {
 }
 
 /// What stands in the outbox, for whoever publishes it.
-async fn outbox(engine: &Engine, store: &Arc<MemoryStore>) -> Vec<OutboxMessage> {
+async fn outbox(engine: &Engine, store: &impl OutboxStore) -> Vec<OutboxMessage> {
     store.claim_lanes(engine.incarnation()).await.unwrap();
     store.unpublished(engine.incarnation(), OutboxKind::Command, engine.now(), 1_000).await.unwrap()
 }
@@ -156,7 +157,7 @@ async fn a_command_stands_in_the_outbox_with_its_attempt_and_its_reply_settles_i
     let saga = charging(&payments);
     let engine = engine(&store, &saga).await;
     let handle = engine.start(&saga, "k", 500).await.unwrap();
-    let [message] = &outbox(&engine, &store).await[..] else { panic!("one message") };
+    let [message] = &outbox(&engine, &*store).await[..] else { panic!("one message") };
     assert_eq!((&*message.subject, message.body.as_str(), message.place.seq), ("charge/forward", "500", 1));
     let request = charge().request_id(handle.id()).to_string();
     assert!(message.headers.contains(&request) && message.headers.contains(r#""attempt":"1""#));
@@ -197,7 +198,7 @@ async fn a_compensation_is_a_command_too_and_names_the_call_that_it_undoes() {
     let handle = engine.start(&saga, "k", 500).await.unwrap();
     reply(&engine, &handle, &charge(), 1, done()).await;
     pass(Duration::from_secs(1)).await;
-    let messages = outbox(&engine, &store).await;
+    let messages = outbox(&engine, &*store).await;
     let undo = messages.iter().find(|message| &*message.subject == "charge/compensation").unwrap();
     assert_eq!(undo.body, "500 after Completed(7)");
     assert!(undo.headers.contains(&charge().request_id(handle.id()).to_string()), "{}", undo.headers);
@@ -215,7 +216,7 @@ async fn a_command_that_was_accepted_is_settled_by_its_later_reply() {
     let handle = engine.start(&saga, "k", 500).await.unwrap();
     reply(&engine, &handle, &charge(), 1, Attempted::Accepted { wait: None }).await;
     pass(Duration::from_secs(120)).await;
-    assert_eq!(outbox(&engine, &store).await.len(), 1, "it is asked about, and never sent again");
+    assert_eq!(outbox(&engine, &*store).await.len(), 1, "it is asked about, and never sent again");
     reply(&engine, &handle, &charge(), 1, done()).await;
     assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
 }
@@ -270,7 +271,7 @@ async fn the_next_process_asks_about_a_command_and_still_takes_its_reply() {
     let handle = next.find("charging", "k").await.unwrap().unwrap();
     assert_eq!(handle.id(), id);
     pass(Duration::from_secs(10)).await;
-    assert_eq!(outbox(&next, &store).await.len(), 1, "the message of before stands, and no other does");
+    assert_eq!(outbox(&next, &*store).await.len(), 1, "the message of before stands, and no other does");
     reply(&next, &handle, &charge(), 1, done()).await;
     assert!(matches!(handle.outcome().await, Ok(Outcome::Completed(_))));
 }
@@ -285,7 +286,7 @@ async fn a_command_that_cannot_be_written_is_quarantined_and_nothing_leaves() {
     let view = handle.view().await.unwrap();
     assert_eq!(view.desk.len(), 1);
     assert!(view.timeline().contains("charge (input): quarantined (input)"), "{}", view.timeline());
-    assert_eq!(outbox(&engine, &store).await, []);
+    assert_eq!(outbox(&engine, &*store).await, []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -298,7 +299,7 @@ async fn commands_that_wait_for_their_replies_hold_no_task() {
     for n in 0..100 {
         engine.start(&saga, format!("k{n}"), 500).await.unwrap();
     }
-    assert_eq!(outbox(&engine, &store).await.len(), 100);
+    assert_eq!(outbox(&engine, &*store).await.len(), 100);
     assert_eq!(tasks(), before);
 }
 
@@ -311,14 +312,55 @@ async fn a_command_keeps_its_permit_until_its_reply() {
     let engine = process(1, &store, &saga).policies(policies).start().await.unwrap();
     let one = engine.start(&saga, "one", 500).await.unwrap();
     let two = engine.start(&saga, "two", 500).await.unwrap();
-    assert_eq!(outbox(&engine, &store).await.len(), 1);
+    assert_eq!(outbox(&engine, &*store).await.len(), 1);
     assert!(!two.view().await.unwrap().deferrals.is_empty());
     reply(&engine, &one, &charge(), 1, done()).await;
     one.outcome().await.unwrap();
     pass(Duration::from_millis(10)).await;
-    assert_eq!(outbox(&engine, &store).await.len(), 2);
+    assert_eq!(outbox(&engine, &*store).await.len(), 2);
     reply(&engine, &two, &charge(), 1, done()).await;
     two.outcome().await.unwrap();
+}
+
+/// Somebody else's lock on the row of one saga keeps its replies from being decided, and nobody from what they waited for.
+#[tokio::test(start_paused = true)]
+async fn a_command_whose_saga_is_held_up_gives_its_permit_back_with_its_reply_or_when_its_time_is_over() {
+    for is_answered in [true, false] {
+        let (store, payments) = (GatedStore::new(), Charge::new());
+        let (mut s, cents) = SagaBuilder::<u64>::new("charging", 1);
+        s.read_fn("look", cents, |cx, cents: u64| {
+            let clock = cx.clock().clone();
+            async move {
+                clock.sleep_until(clock.now() + Duration::from_secs(1)).await;
+                Ok(cents)
+            }
+        });
+        let charged = s.step("charge", payments.clone(), cents);
+        let saga = s.finish(charged).unwrap();
+        let one_at_a_time = DependencyLimits { concurrency_max: Some(1), ..DependencyLimits::unlimited() };
+        let policies = Policies::new().dependency("payments", one_at_a_time);
+        let engine = process(1, &store, &saga).policies(policies).start().await.unwrap();
+        let one = engine.start(&saga, "one", 500).await.unwrap();
+        store.held_sagas.lock().unwrap().insert(one.id());
+        let two = engine.start(&saga, "two", 500).await.unwrap();
+        pass(Duration::from_secs(2)).await;
+        assert_eq!(outbox(&engine, &store.inner).await.len(), 1);
+        let replied = is_answered.then(|| {
+            let (engine, one) = (engine.clone(), one.clone());
+            tokio::spawn(async move { reply(&engine, &one, &charge(), 1, done()).await })
+        });
+        pass(Duration::from_secs(if is_answered { 1 } else { 40 })).await;
+        assert_eq!(outbox(&engine, &store.inner).await.len(), 2, "answered: {is_answered}");
+        reply(&engine, &two, &charge(), 1, done()).await;
+        two.outcome().await.unwrap();
+
+        store.held_sagas.lock().unwrap().clear();
+        match replied {
+            Some(replied) => assert_eq!(replied.await.unwrap(), Reply::Taken),
+            None => drop(reply(&engine, &one, &charge(), 1, done()).await),
+        }
+        assert_eq!(one.outcome().await.unwrap(), Outcome::Completed(7));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -447,13 +489,13 @@ async fn a_repeated_command_is_unknown_after_its_own_timeout_whatever_else_happe
     let engine = Engine::builder(store.clone()).register(saga.clone()).start().await.unwrap();
     let handle = engine.start(&saga, "k", "x".to_owned()).await.unwrap();
     pass(Duration::from_secs(40)).await;
-    let messages = outbox(&engine, &store).await;
+    let messages = outbox(&engine, &*store).await;
     assert_eq!(messages.len(), 2, "the repeat is under way");
     assert_ne!(messages[0].id, messages[1].id);
     // Something that changes nothing has the saga looked at.
     reply(&engine, &handle, &charge(), 1, Attempted::Unknown(failure(FailureKind::Unknown, "lost"))).await;
     pass(Duration::from_secs(25)).await;
-    assert_eq!(outbox(&engine, &store).await.len(), 3, "the time of the repeat was over");
+    assert_eq!(outbox(&engine, &*store).await.len(), 3, "the time of the repeat was over");
     reply(&engine, &handle, &charge(), 3, done()).await;
     assert_eq!(handle.outcome().await.unwrap(), Outcome::Completed(7));
 }
@@ -472,7 +514,7 @@ async fn commands_that_do_not_fit_into_one_transition_leave_with_the_next() {
     let handle = engine.start(&saga, "k", "x".repeat(1_000)).await.unwrap();
     reply(&engine, &handle, &ActionId::forward("first"), 1, done()).await;
     pass(Duration::from_millis(10)).await;
-    let messages = outbox(&engine, &store).await;
+    let messages = outbox(&engine, &*store).await;
     assert_eq!(messages.len(), 8);
     let mut rows: Vec<u64> = messages.iter().map(|message| message.place.seq).collect();
     rows.dedup();
@@ -493,5 +535,5 @@ async fn a_command_that_no_outbox_takes_is_quarantined() {
     let handle = engine.start(&saga, "k", "x".repeat(5_000)).await.unwrap();
     handle.settled().await.unwrap();
     assert!(handle.view().await.unwrap().timeline().contains("charge (input): quarantined (input)"));
-    assert_eq!(outbox(&engine, &store).await, []);
+    assert_eq!(outbox(&engine, &*store).await, []);
 }
