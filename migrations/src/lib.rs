@@ -6,6 +6,7 @@
 mod cheap_views;
 mod first;
 mod migrator;
+mod purged_by_time;
 
 // The public interface is:
 pub use migrator::Migrator;

@@ -4,6 +4,7 @@ use sea_orm_migration::prelude::*;
 
 use crate::cheap_views::CheapViews;
 use crate::first::First;
+use crate::purged_by_time::PurgedByTime;
 
 /// Every migration, in order. `Migrator::up(connection, None)` brings a database to the newest schema.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub struct Migrator;
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(First), Box::new(CheapViews)]
+        vec![Box::new(First), Box::new(CheapViews), Box::new(PurgedByTime)]
     }
 
     /// The store may share a database with the caller's own migrations.

@@ -104,3 +104,31 @@ impl PurgeStore for SqliteStore {
         self.transact(delete).await.map_err(Failure::into_fault)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::sqlx::sqlite::SqliteConnectOptions;
+    use sea_orm::sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whatever_is_purged_is_found_by_its_time_and_not_among_all_rows() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("store.db");
+        let store = SqliteStore::open(&path).await.expect("a new file");
+        let mut person = SqliteConnectOptions::new().filename(&path).connect().await.expect("the file opens");
+        for (sql, index) in [
+            (OVER, "saga_ended"),
+            (FORGOTTEN, "saga_purged"),
+            (MESSAGES, "intake_closed"),
+            (ORDERS, "control_order_at"),
+        ] {
+            let plan = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+            let plan = sqlx::query(plan).fetch_all(&mut person).await.expect("it has a plan");
+            let plan: Vec<String> = plan.iter().map(|row| row.get("detail")).collect();
+            assert!(plan.iter().any(|step| step.contains(index)), "{sql}: {plan:?}");
+        }
+        drop(store);
+    }
+}
