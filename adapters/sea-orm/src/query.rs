@@ -122,8 +122,8 @@ fn readable<T>(rows: &[QueryResult], what: &str, read: impl Fn(&QueryResult) -> 
     let read = |row: &QueryResult| {
         let read = read(row);
         if let Err(fault) = &read {
-            let saga: Option<Uuid> = row.try_get("", "saga_id").ok();
-            tracing::error!(what, ?saga, %fault, "a row cannot be read; it stays, and all others go on");
+            let of = ["saga_id", "incarnation"].iter().find_map(|id| row.try_get::<Uuid>("", id).ok());
+            tracing::error!(what, ?of, %fault, "a row cannot be read; it stays, and all others go on");
         }
         read.ok()
     };

@@ -1,6 +1,6 @@
 //! One row per live incarnation.
 
-use amends::ports::{Fault, Peer};
+use amends::ports::Peer;
 use amends_core::Incarnation;
 use sea_orm::entity::prelude::*;
 
@@ -18,13 +18,10 @@ pub(crate) enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
-impl TryFrom<Model> for Peer {
-    type Error = Fault;
-
-    fn try_from(row: Model) -> Result<Self, Fault> {
+/// A counter only says whether it moved: of any number.
+impl From<Model> for Peer {
+    fn from(row: Model) -> Self {
         let Model { incarnation, beat, node } = row;
-        let beat = u64::try_from(beat)
-            .map_err(|_| Fault::Corrupt(format!("worker {incarnation} has a counter of {beat}")))?;
-        Ok(Self { incarnation: Incarnation(incarnation), beat, node })
+        Self { incarnation: Incarnation(incarnation), beat: beat.cast_unsigned(), node }
     }
 }

@@ -144,8 +144,7 @@ impl NodeStore for PostgresStore {
     }
 
     async fn dismiss(&self, incarnation: Incarnation, seen: u64, now: Timestamp) -> Result<bool, Fault> {
-        let Ok(seen) = i64::try_from(seen) else { return Ok(false) };
-        let (watch, dismiss) = (self.watch.clone(), Dismiss { incarnation, seen, now });
+        let (watch, dismiss) = (self.watch.clone(), Dismiss { incarnation, seen: seen.cast_signed(), now });
         detached(async move { watch.transact(&dismiss).await.map_err(Failure::into_fault) }).await
     }
 

@@ -49,8 +49,7 @@ impl Pulse {
         // One that has failed is closed by being dropped.
         let beat = beat?;
         *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
-        let beat = beat.ok_or(Failure::Fault(Fault::Fenced))?;
-        u64::try_from(beat).map_err(|_| Failure::Fault(Fault::Corrupt(format!("a counter of {beat}"))))
+        Ok(beat.ok_or(Failure::Fault(Fault::Fenced))?.cast_unsigned())
     }
 
     /// Closes the connection, if there is one. The next beat would open another.

@@ -11,7 +11,7 @@ use super::PostgresStore;
 use super::runner::detached;
 use super::sql;
 use crate::failure::Failure;
-use crate::query::registry::{LIVE_NODES, micros, node_row, with_other_lease};
+use crate::query::registry::{LIVE_NODES, live_nodes, micros, with_other_lease};
 use crate::unit::Unit;
 
 /// Writes down what an incarnation says of itself, unless a live one has another lease. In a transaction; one waits
@@ -30,8 +30,7 @@ impl Unit<PgConnection> for Introduce {
     async fn run(&self, connection: &mut PgConnection) -> Result<Option<Introduced>, Failure> {
         sqlx::query(sql::ONE_INTRODUCTION).execute(&mut *connection).await?;
         let rows = sqlx::query(LIVE_NODES).fetch_all(&mut *connection).await?;
-        let nodes = rows.into_iter().map(|row| node_row(&QueryResult::from(row)));
-        let nodes = nodes.collect::<Result<Vec<NodeRow>, Fault>>().map_err(Failure::Fault)?;
+        let nodes = live_nodes(&rows.into_iter().map(QueryResult::from).collect::<Vec<_>>());
         if nodes.iter().all(|row| row.incarnation != self.incarnation) {
             return Ok(None);
         }

@@ -501,7 +501,9 @@ pub(super) const WORKER_GOES: &str = "DELETE FROM worker WHERE incarnation = $1"
 /// As [`WORKER_GOES`], if it has not beaten since `$2` was seen.
 pub(super) const WORKER_IS_DISMISSED: &str = "DELETE FROM worker WHERE incarnation = $1 AND beat = $2";
 
-pub(super) const BEAT: &str = "UPDATE worker SET beat = beat + 1 WHERE incarnation = $1 RETURNING beat";
+/// After the greatest number comes nought: what counts is that it moves.
+pub(super) const BEAT: &str = "UPDATE worker SET beat = CASE WHEN beat < 9223372036854775807 THEN beat + 1 ELSE 0 END \
+    WHERE incarnation = $1 RETURNING beat";
 
 /// Owners of sagas that have no `worker` row, found by hopping over the index of owners.
 pub(super) const DEAD_OWNERS: &str = "WITH RECURSIVE o(owner) AS ( \

@@ -2,16 +2,18 @@
 
 use amends::ports::{Fault, Peer};
 use amends_core::{Incarnation, SagaId};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult as _, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::{Queries, fault};
+use super::{Queries, fault, readable};
 use crate::entity::{saga, worker};
 
 impl Queries {
     pub(crate) async fn peers(&self) -> Result<Vec<Peer>, Fault> {
-        let rows = worker::Entity::find().order_by_asc(worker::Column::Incarnation).all(&self.db).await;
-        rows.map_err(fault)?.into_iter().map(Peer::try_from).collect()
+        let all = worker::Entity::find().order_by_asc(worker::Column::Incarnation);
+        Ok(readable(&self.rows(&all).await?, "a live node", |row| {
+            Ok(Peer::from(worker::Model::from_query_result(row, "").map_err(fault)?))
+        }))
     }
 
     pub(crate) async fn mine(

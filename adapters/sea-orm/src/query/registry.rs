@@ -7,7 +7,7 @@ use amends_core::{Incarnation, SagaId, Timestamp};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
 use uuid::Uuid;
 
-use super::{Queries, fault};
+use super::{Queries, fault, readable};
 
 /// The nodes that have a `worker` row.
 pub(crate) const LIVE_NODES: &str = "SELECT n.incarnation, n.node, n.started_at, n.build, n.host, \
@@ -20,28 +20,38 @@ fn corrupt(reason: String) -> Fault {
     Fault::Corrupt(reason)
 }
 
-/// A row of [`LIVE_NODES`].
-pub(crate) fn node_row(row: &QueryResult) -> Result<NodeRow, Fault> {
+/// The rows of [`LIVE_NODES`], each by itself. A node that says of itself what cannot be read is one that has said
+/// nothing of that.
+pub(crate) fn live_nodes(rows: &[QueryResult]) -> Vec<NodeRow> {
+    readable(rows, "a live node", node_row)
+}
+
+fn node_row(row: &QueryResult) -> Result<NodeRow, Fault> {
     let incarnation: Uuid = row.try_get_by_index(0).map_err(fault)?;
-    let definitions: Option<String> = row.try_get_by_index(5).map_err(fault)?;
+    let text = |at: usize| row.try_get_by_index::<Option<String>>(at).map_err(|error| error.to_string());
+    let definitions = |text: Option<String>| match text {
+        Some(text) => NodeProfile::read_definitions(&text),
+        None => Ok(Vec::new()),
+    };
     let lease: Option<i64> = row.try_get_by_index(6).map_err(fault)?;
-    let lease = lease.map(|lease| {
-        let micros = u64::try_from(lease);
-        micros.map_err(|_| corrupt(format!("node {incarnation} has a lease of {lease} microseconds")))
-    });
+    let lease = lease.map(|lease| u64::try_from(lease).map_err(|_| format!("{lease} microseconds")));
     Ok(NodeRow {
         incarnation: Incarnation(incarnation),
         node: row.try_get_by_index(1).map_err(fault)?,
         started_at: Timestamp(row.try_get_by_index(2).map_err(fault)?),
         profile: NodeProfile {
-            build: row.try_get_by_index(3).map_err(fault)?,
-            host: row.try_get_by_index(4).map_err(fault)?,
-            definitions: match definitions {
-                Some(text) => NodeProfile::read_definitions(&text).map_err(corrupt)?,
-                None => Vec::new(),
-            },
-            lease: lease.transpose()?.map(Duration::from_micros),
+            build: said(incarnation, "build", text(3)),
+            host: said(incarnation, "host", text(4)),
+            definitions: said(incarnation, "definitions", text(5).and_then(definitions)),
+            lease: said(incarnation, "lease", lease.transpose()).map(Duration::from_micros),
         },
+    })
+}
+
+fn said<T: Default>(node: Uuid, what: &str, read: Result<T, String>) -> T {
+    read.unwrap_or_else(|reason| {
+        tracing::error!(%node, what, %reason, "what a node says of itself cannot be read");
+        T::default()
     })
 }
 
@@ -73,8 +83,7 @@ impl Queries {
 
     pub(crate) async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         let statement = Statement::from_string(self.db.get_database_backend(), LIVE_NODES);
-        let rows = self.db.query_all_raw(statement).await.map_err(fault)?;
-        rows.iter().map(node_row).collect()
+        Ok(live_nodes(&self.db.query_all_raw(statement).await.map_err(fault)?))
     }
 
     pub(crate) async fn open_sagas(&self) -> Result<Vec<OpenSagas>, Fault> {
@@ -87,7 +96,7 @@ impl Queries {
              GROUP BY workflow, version, digest ORDER BY workflow, version, digest LIMIT {DEFINITIONS_MAX}"
         );
         let rows = self.db.query_all_raw(Statement::from_string(backend, sql)).await.map_err(fault)?;
-        rows.iter().map(open_sagas).collect()
+        Ok(readable(&rows, "open sagas", open_sagas))
     }
 }
 

@@ -25,8 +25,7 @@ impl Unit<SqliteConnection> for Beat {
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<u64, Failure> {
         let beat = sqlx::query(sql::BEAT).bind(self.incarnation.0).fetch_optional(&mut *connection).await?;
-        let beat: i64 = beat.ok_or(Failure::Fault(Fault::Fenced))?.try_get(0)?;
-        u64::try_from(beat).map_err(|_| Failure::Fault(Fault::Corrupt(format!("a counter of {beat}"))))
+        Ok(beat.ok_or(Failure::Fault(Fault::Fenced))?.try_get::<i64, _>(0)?.cast_unsigned())
     }
 }
 
@@ -42,8 +41,7 @@ impl Unit<SqliteConnection> for Dismiss {
     type Done = bool;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<bool, Failure> {
-        let Ok(seen) = i64::try_from(self.seen) else { return Ok(false) };
-        let dismiss = sqlx::query(sql::DISMISS).bind(self.incarnation.0).bind(seen);
+        let dismiss = sqlx::query(sql::DISMISS).bind(self.incarnation.0).bind(self.seen.cast_signed());
         if dismiss.execute(&mut *connection).await?.rows_affected() == 0 {
             return Ok(false);
         }

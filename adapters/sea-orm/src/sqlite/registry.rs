@@ -11,7 +11,7 @@ use super::SqliteStore;
 use super::owners::fence;
 use super::sql;
 use crate::failure::Failure;
-use crate::query::registry::{LIVE_NODES, micros, node_row, with_other_lease};
+use crate::query::registry::{LIVE_NODES, live_nodes, micros, with_other_lease};
 use crate::unit::Unit;
 
 /// Writes down what an incarnation says of itself, unless a live one has another lease.
@@ -27,8 +27,7 @@ impl Unit<SqliteConnection> for Introduce {
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Introduced, Failure> {
         fence(connection, self.incarnation).await?;
         let rows = sqlx::query(LIVE_NODES).fetch_all(&mut *connection).await?;
-        let nodes = rows.into_iter().map(|row| node_row(&QueryResult::from(row)));
-        let nodes = nodes.collect::<Result<Vec<NodeRow>, Fault>>().map_err(Failure::Fault)?;
+        let nodes = live_nodes(&rows.into_iter().map(QueryResult::from).collect::<Vec<_>>());
         let others = with_other_lease(nodes, self.incarnation, &self.profile);
         if !others.is_empty() {
             return Ok(Introduced::OtherLease(others));

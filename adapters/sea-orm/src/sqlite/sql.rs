@@ -145,7 +145,9 @@ pub(super) const OTHER_NODES_END: &str =
 pub(super) const OTHER_WORKERS_GO: &str = "DELETE FROM worker WHERE incarnation <> ?";
 pub(super) const NODE_ENDS: &str = "UPDATE node SET ended_at = ? WHERE ended_at IS NULL AND incarnation = ?";
 pub(super) const WORKER_GOES: &str = "DELETE FROM worker WHERE incarnation = ?";
-pub(super) const BEAT: &str = "UPDATE worker SET beat = beat + 1 WHERE incarnation = ? RETURNING beat";
+/// After the greatest number comes nought: what counts is that it moves.
+pub(super) const BEAT: &str = "UPDATE worker SET beat = CASE WHEN beat < 9223372036854775807 THEN beat + 1 ELSE 0 END \
+    WHERE incarnation = ? RETURNING beat";
 pub(super) const DISMISS: &str = "DELETE FROM worker WHERE incarnation = ? AND beat = ?";
 
 /// Sagas whose owner has no worker row, a chunk at a time.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use amends::engine::{OutcomeError, SagaStartError, StartError};
-use amends::ports::{Fault, JournalRow, PurgeStore as _, SagaFilter, SagaQuery as _, SagaRow, Store};
+use amends::ports::{
+    Fault, Introduced, JournalRow, NodeRegistry as _, NodeStore as _, PurgeStore as _, SagaFilter,
+    SagaQuery as _, SagaRow, Sharing, Store,
+};
 use amends::prelude::*;
 use amends::{Engine, Limits, Outcome, SagaHandle, StartOptions};
 use amends_core::{Json, SagaId};
@@ -330,4 +333,40 @@ pub(crate) async fn g15_a_trigger_after_the_purge_finds_that_it_was_handled(plac
     assert_eq!(again.id(), first);
     drop(again);
     place.dies(next).await;
+}
+
+/// Nobody is there to say what the row of a node means but that node: the others go on, and so does it.
+pub(crate) async fn a_damaged_row_of_a_node_stops_no_engine_and_hides_no_other(place: &impl Place) {
+    let damage = [
+        "UPDATE worker SET beat = -7000000",
+        "UPDATE node SET definitions = 'no JSON', lease = -1",
+        "INSERT INTO worker (incarnation, beat, started_at, node) VALUES (SAGA, -1, 0, 'dead')",
+        "UPDATE worker SET beat = 9223372036854775807 WHERE node <> 'dead'",
+    ];
+    let process = place.process(&[&waits("order", 1, false, &open())]).await;
+    let (store, me) = (&process.store, process.engine.incarnation());
+    for (n, damage) in damage.into_iter().enumerate() {
+        place.damage(damage, SagaId(uuid::Uuid::from_u128(0xdead))).await;
+        let live = process.engine.live_nodes().await.expect("it reads");
+        assert!(live.len() == 1 && live[0].incarnation == me, "{damage}: {live:?}");
+        let peers = store.peers().await.expect("it reads");
+        assert!(peers.iter().any(|peer| peer.incarnation == me), "{damage}: {peers:?}");
+        let introduced = store.introduce(me, &live[0].profile).await;
+        assert_eq!(introduced, Ok(Introduced::Welcome), "{damage}");
+        let key = n.to_string();
+        process.start("order", &key, "1").await.expect("it starts");
+        assert!(matches!(process.ends(&key).await, Ok(Outcome::Completed(_))), "{damage}");
+    }
+    if store.sharing() == Sharing::Shared {
+        // Several leases pass: who beats stays, and who does not is dismissed.
+        while store.peers().await.expect("it reads").len() > 1 {
+            assert!(process.engine.stopped().is_none(), "{:?}", process.engine.stopped());
+        }
+        let again = place.process(&[&waits("order", 1, false, &open())]).await;
+        assert_eq!(process.engine.live_nodes().await.expect("it reads").len(), 2);
+        place.dies(again).await;
+    }
+    assert!(store.beat(me, Duration::from_secs(20)).await.is_ok());
+    assert!(process.engine.stopped().is_none(), "{:?}", process.engine.stopped());
+    place.dies(process).await;
 }

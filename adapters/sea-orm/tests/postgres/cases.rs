@@ -77,6 +77,11 @@ async fn g20_one_saga_that_cannot_be_read_stops_none_of_the_others() {
 }
 
 #[tokio::test]
+async fn a_damaged_row_of_a_node_stops_no_engine_and_hides_no_other() {
+    both::a_damaged_row_of_a_node_stops_no_engine_and_hides_no_other(&Schema::new()).await;
+}
+
+#[tokio::test]
 async fn g33_sagas_whose_version_is_not_registered_are_left_untouched_and_visible() {
     both::g33_sagas_whose_version_is_not_registered_are_left_untouched_and_visible(&Schema::new()).await;
 }

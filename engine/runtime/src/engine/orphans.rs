@@ -37,8 +37,11 @@ impl Engine {
     /// Sagas that were set aside are left out: a person looks after them anyway. The store counts every open saga once,
     /// so it takes as long as there are many.
     ///
+    /// A row that cannot be read is said in the log and left out. What a node says of itself and cannot be read counts as not
+    /// said: then sagas may be named stranded that it can run.
+    ///
     /// # Errors
-    /// When the store does not answer, or what it holds of nodes cannot be read.
+    /// When the store does not answer.
     pub async fn orphans(&self) -> Result<Orphans, Fault> {
         // Sagas first: a node that joins between the two may have what they need.
         let open = self.0.reads.registry.open_sagas().await?;
@@ -47,10 +50,10 @@ impl Engine {
     }
 
     /// Every live node: what it is called, where it runs, which build, what it has registered, in the order of
-    /// incarnations.
+    /// incarnations. What cannot be read is said in the log and left out.
     ///
     /// # Errors
-    /// When the store does not answer, or what it holds of nodes cannot be read.
+    /// When the store does not answer.
     pub async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault> {
         self.0.reads.registry.live_nodes().await
     }

@@ -61,7 +61,8 @@ pub trait NodeStore: Send + Sync + 'static {
         None
     }
 
-    /// Every incarnation with a `worker` row, this one too, in order of their ids.
+    /// Every incarnation with a `worker` row, this one too, in order of their ids. A row that cannot be read is said in the log
+    /// and hides no other: a fault here ends the engine.
     async fn peers(&self) -> Result<Vec<Peer>, Fault>;
 
     /// Deletes the `worker` row of an incarnation whose counter still stands at `seen`; false if it does not,

@@ -75,7 +75,8 @@ pub trait NodeRegistry: Send + Sync + 'static {
     /// Did this incarnation ever join this store? Its row in `node` stays after it is gone.
     async fn joined(&self, incarnation: Incarnation) -> Result<bool, Fault>;
 
-    /// Every node with a `worker` row, in order of their incarnations.
+    /// Every node with a `worker` row, in order of their incarnations. What cannot be read is said in the log and counts as not
+    /// said.
     async fn live_nodes(&self) -> Result<Vec<NodeRow>, Fault>;
 
     /// Open sagas by definition, in order of name, version and digest. It reads every open saga's row once.
