@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::fmt;
 
 use amends::ports::{
-    CompensationRow, DeskFilter, DeskGroup, DeskPage, DeskQuery, Fault, JournalRow, Loaded, Mail, SagaFilter,
-    SagaPage, SagaQuery, SagaRow, StoreCounts, StoredMail, WorkItemRow,
+    CompensationRow, DeskFilter, DeskGroup, DeskPage, DeskQuery, Fault, JournalRow, Loaded, Mail, MailKind,
+    SagaFilter, SagaPage, SagaQuery, SagaRow, StoreCounts, StoredMail, WorkItemRow,
 };
-use amends_core::{Incarnation, SagaId};
+use amends_core::{Incarnation, SagaId, Timestamp};
 use async_trait::async_trait;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseConnection, EntityTrait, FromQueryResult as _, QueryFilter,
@@ -87,9 +87,9 @@ impl Queries {
             unread = unread.filter(mail::Column::SagaId.eq(saga.0));
         }
         let rows = self.rows(&unread.order_by_asc(mail::Column::Id).limit(u64::from(limit))).await?;
-        Ok(readable(&rows, "mail", |row| {
-            let model = mail::Model::from_query_result(row, "").map_err(fault)?;
-            Ok(StoredMail::try_from(model)?.mail)
+        Ok(readable(&rows, "mail", |row| match stored_mail(row) {
+            Ok(stored) => Ok(stored.mail),
+            Err(fault) => damaged_mail(row, fault),
         }))
     }
 
@@ -106,15 +106,31 @@ impl Queries {
 
     /// Everything that was posted to a saga, in the order of ids.
     pub(crate) async fn mail_of(&self, saga: SagaId, limit: u32) -> Result<Vec<StoredMail>, Fault> {
-        let rows = mail::Entity::find()
+        let all = mail::Entity::find()
             .filter(mail::Column::SagaId.eq(saga.0))
             .order_by_asc(mail::Column::Id)
-            .limit(u64::from(limit))
-            .all(&self.db)
-            .await
-            .map_err(fault)?;
-        rows.into_iter().map(StoredMail::try_from).collect()
+            .limit(u64::from(limit));
+        Ok(readable(&self.rows(&all).await?, "mail", stored_mail))
     }
+}
+
+fn stored_mail(row: &QueryResult) -> Result<StoredMail, Fault> {
+    StoredMail::try_from(mail::Model::from_query_result(row, "").map_err(fault)?)
+}
+
+/// Mail that cannot be read, to be consumed as such. What does not even say whose it is nobody can consume.
+fn damaged_mail(row: &QueryResult, fault: Fault) -> Result<Mail, Fault> {
+    let (Ok(id), Ok(saga)) = (row.try_get("", "id"), row.try_get("", "saga_id")) else { return Err(fault) };
+    tracing::error!(%id, %saga, %fault, "mail cannot be read; it is answered so, and stays as it is");
+    Ok(Mail {
+        id,
+        saga: SagaId(saga),
+        kind: MailKind::Damaged,
+        key: "".into(),
+        actor: "".into(),
+        posted_at: Timestamp(row.try_get("", "posted_at").unwrap_or_default()),
+        body: fault.to_string(),
+    })
 }
 
 /// Each row is read by itself, so that one that is damaged hides no other: it is said, and stays as it is.

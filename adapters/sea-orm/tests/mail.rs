@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use amends::ports::{
-    Claim, Commit, DefinitionRef, JournalRow, MAIL_OPEN_MAX, Mail, MailKind, NewSaga, OutboxKind, OutboxRow,
-    OutboxStore as _, Posted, SagaMail as _, SagaStore as _,
+    Claim, Commit, ConsumedMail, DefinitionRef, JournalRow, MAIL_OPEN_MAX, Mail, MailKind, NewSaga,
+    OutboxKind, OutboxRow, OutboxStore as _, Posted, SagaChange, SagaMail as _, SagaStore as _, Verdict,
 };
 use amends_core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends_sea_orm::SqliteStore;
@@ -110,7 +110,58 @@ async fn mail_and_messages_that_cannot_be_read_hide_no_others() {
     ] {
         sqlx::query(damage).execute(&mut stranger).await.expect("nobody else is writing");
     }
-    assert_eq!(store.unread(ME, None, 9).await, Ok(vec![mail(5)]));
+    let unread = store.unread(ME, None, 9).await.expect("it reads");
+    let [damaged, sound] = &unread[..] else { panic!("{unread:?}") };
+    assert_eq!((damaged.id, damaged.kind, sound), (mail(4).id, MailKind::Damaged, &mail(5)));
+    assert!(damaged.body.contains("utf-8"), "{damaged:?}");
+    assert_eq!(store.mail_of(SAGA, 9).await.expect("it reads").len(), 1);
     let messages = store.unpublished(ME, OutboxKind::Command, Timestamp(9), 9).await.expect("it reads");
     assert_eq!(messages.iter().map(|message| message.id).collect::<Vec<_>>(), [Uuid::from_u128(7)]);
+}
+
+/// Unread for ever, it would have its saga claimed each time that a node looks, and keep it from being purged.
+#[tokio::test]
+async fn mail_that_cannot_be_read_is_consumed_and_its_saga_is_claimed_for_it_no_more() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).await.expect("a new file");
+    store.join(ME, "node", Timestamp(1)).await.expect("it joins");
+    let ended = |seq, mail| {
+        let change = SagaChange {
+            phase: "completed",
+            outcome: None,
+            open_actions: 0,
+            ended_at: Some(Timestamp(2)),
+            release: None,
+        };
+        let start = start();
+        let transition = TransitionId(Uuid::from_u128(u128::from(seq) << 32));
+        let journal = JournalRow { seq, transition, ..start.journal };
+        Commit { start: start.start.filter(|_| seq == 1), journal, change: Some(change), mail, ..start }
+    };
+    let mut stranger = SqliteConnectOptions::new().filename(&path).connect().await.expect("the file opens");
+    store.commit(ME, &[ended(1, Vec::new())]).await.expect("it commits");
+    let claim = Claim {
+        incarnation: ME,
+        now: Timestamp(10),
+        limit: 10,
+        definitions: Arc::from([definition()]),
+        only: None,
+    };
+    for n in [4, 5] {
+        assert_eq!(store.post(&mail(n), MAIL_OPEN_MAX).await.expect("it posts"), Posted::Accepted);
+    }
+    for damage in [
+        "UPDATE mail SET body = CAST(x'ff' AS TEXT) WHERE idempotency = 'key-4'",
+        "UPDATE mail SET id = x'05' WHERE idempotency = 'key-5'",
+    ] {
+        sqlx::query(damage).execute(&mut stranger).await.expect("nobody else is writing");
+    }
+    assert_eq!(store.claim(&claim).await.expect("it claims"), [SAGA]);
+    let unread = store.unread(ME, None, 9).await.expect("it reads");
+    let consumed =
+        unread.iter().map(|mail| ConsumedMail { id: mail.id, answer: "no".to_owned(), brought: None });
+    let verdicts = store.commit(ME, &[ended(2, consumed.collect())]).await.expect("it commits");
+    assert_eq!(verdicts, [Verdict::Accepted]);
+    assert_eq!(store.claim(&claim).await.expect("it claims"), [], "not for what has no id either");
 }

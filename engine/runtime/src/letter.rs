@@ -33,6 +33,7 @@ impl Letter {
                 Ok(Self::Asked(ask, Operation { id, actor: mail.actor.to_string(), reason }))
             }
             MailKind::Reply => Ok(Self::Replied(serde_json::from_str(&mail.body).map_err(unreadable)?)),
+            MailKind::Damaged => Err(format!("the mail cannot be read: {}", mail.body)),
             MailKind::Signal => Err("no workflow waits for signals".to_owned()),
         }
     }

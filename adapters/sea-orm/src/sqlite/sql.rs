@@ -190,12 +190,13 @@ pub(super) fn claim_due(definitions: usize) -> String {
 }
 
 /// Claims sagas with unread mail, ended or not: `?1` the incarnation, `?2` the limit. Told the index and the order
-/// of the join, or the planner would begin at all sagas of the workflow.
+/// of the join, or the planner would begin at all sagas of the workflow. What has no id nobody can read or consume.
 pub(super) fn claim_by_mail(definitions: usize) -> String {
     let registered = registered(definitions, 3);
     format!(
         "UPDATE saga SET owner = ?1, wake_at = NULL, wake_set_at = NULL WHERE id IN (SELECT DISTINCT m.saga_id \
-         FROM mail m INDEXED BY mail_open CROSS JOIN saga s ON s.id = m.saga_id WHERE m.consumed_seq IS NULL \
+         FROM mail m INDEXED BY mail_open CROSS JOIN saga s ON s.id = m.saga_id \
+         WHERE m.consumed_seq IS NULL AND length(m.id) = 16 \
          AND s.owner IS NULL AND s.set_aside_at IS NULL AND s.phase <> 'purged' AND {registered} LIMIT ?2) \
          RETURNING id"
     )

@@ -33,6 +33,9 @@ pub enum MailKind {
     Reply,
     /// What a person asks for.
     Operator,
+    /// Its row stands in the store and cannot be read; the body says why. Nobody posts such mail, and it keeps its own
+    /// kind in the store.
+    Damaged,
 }
 
 impl MailKind {
@@ -42,10 +45,11 @@ impl MailKind {
             Self::Signal => "signal",
             Self::Reply => "reply",
             Self::Operator => "operator",
+            Self::Damaged => "damaged",
         }
     }
 
-    /// The kind of this word.
+    /// The kind of this word, of those that are posted.
     pub fn of(word: &str) -> Option<Self> {
         [Self::Signal, Self::Reply, Self::Operator].into_iter().find(|kind| kind.word() == word)
     }
@@ -76,6 +80,9 @@ impl Mail {
         let too_long = |name: &str, bytes: usize, max: usize| {
             (bytes > max).then(|| format!("{name} has {bytes} bytes, more than {max}"))
         };
+        if self.kind == MailKind::Damaged {
+            return Some("damaged mail is found, and never posted".to_owned());
+        }
         if self.key.is_empty() {
             return Some("the key of a mail is empty".to_owned());
         }
@@ -151,7 +158,8 @@ pub trait SagaMail: Send + Sync + 'static {
     async fn post(&self, mail: &Mail, open_max: u32) -> Result<Posted, Fault>;
 
     /// Unread mail of sagas that this incarnation owns, in the order of ids; at most `limit`. With `only`, of
-    /// that saga alone.
+    /// that saga alone. One whose row cannot be read comes as [`MailKind::Damaged`], to be consumed as any other: unread, it
+    /// would have its saga claimed, and keep it from being purged, for ever.
     async fn unread(
         &self,
         incarnation: Incarnation,

@@ -10,10 +10,10 @@ use amends::core::{Incarnation, SagaId, Timestamp, TransitionId};
 use amends::memory::MemoryStore;
 use amends::ports::{
     Access, Claim, Commit, CompensationRow, ControlOrder, ControlRow, ControlStore, DeskFilter, DeskGroup,
-    DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, NodeProfile, NodeRegistry, NodeRow,
-    NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace, OutboxStanding, OutboxStore, Peer,
-    Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore, Sharing, Store, StoreCounts,
-    StoredMail, StoredOrder, Verdict, WorkItemRow,
+    DeskPage, DeskQuery, Fault, Forward, Introduced, LetGo, Loaded, Mail, MailKind, NodeProfile,
+    NodeRegistry, NodeRow, NodeStore, OpenSagas, Ordered, OutboxKind, OutboxMessage, OutboxPlace,
+    OutboxStanding, OutboxStore, Peer, Posted, SagaFilter, SagaMail, SagaPage, SagaQuery, SagaRow, SagaStore,
+    Sharing, Store, StoreCounts, StoredMail, StoredOrder, Verdict, WorkItemRow,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -56,6 +56,8 @@ pub(crate) struct GatedStore {
     pub(crate) silent_finds: Arc<AtomicU32>,
     /// Journals of this key come back with a broken row.
     pub(crate) broken_key: Arc<Mutex<Option<String>>>,
+    /// Mail of this key comes as one that cannot be read.
+    pub(crate) damaged_mail: Arc<Mutex<Option<String>>>,
     /// Calls of these names fail for good, of the ports that are nobody's main business.
     pub(crate) fails: Arc<Mutex<BTreeSet<&'static str>>>,
     /// The next call of this name ends in a panic.
@@ -93,6 +95,7 @@ impl GatedStore {
             silent_lists: Arc::default(),
             silent_finds: Arc::default(),
             broken_key: Arc::default(),
+            damaged_mail: Arc::default(),
             fails: Arc::default(),
             panics: Arc::default(),
             dismisses_nobody: Arc::default(),
@@ -330,7 +333,12 @@ impl SagaMail for GatedStore {
         only: Option<SagaId>,
         limit: u32,
     ) -> Result<Vec<Mail>, Fault> {
-        self.inner.unread(incarnation, only, limit).await
+        let mut unread = self.inner.unread(incarnation, only, limit).await?;
+        let key = self.damaged_mail.lock().unwrap().clone();
+        for mail in unread.iter_mut().filter(|mail| Some(&*mail.key) == key.as_deref()) {
+            *mail = Mail { kind: MailKind::Damaged, key: "".into(), body: "the test".into(), ..mail.clone() };
+        }
+        Ok(unread)
     }
 
     async fn mail(&self, saga: SagaId, key: &str) -> Result<Option<StoredMail>, Fault> {

@@ -361,3 +361,24 @@ async fn a_question_costs_its_mail_and_one_row_and_after_the_end_the_saga_is_tak
     assert_eq!(door.cancel(ann("3")).await, Ok(Answer::Already));
     assert_eq!(cost(), ((2, 1, 1), 1, 1));
 }
+
+/// A saga without owner is claimed for its unread mail: what nobody can read must not stay unread.
+#[tokio::test(start_paused = true)]
+async fn an_ended_saga_is_claimed_for_mail_that_cannot_be_read_once_and_not_for_ever() {
+    let (store, log) = (GatedStore::new(), Log::default());
+    let engine = builder(&store, &workflow(vec![step("a", &log)])).purge_after(Duration::from_secs(3_600));
+    let engine = engine.start().await.unwrap();
+    let saga = begin(&engine, "k").await;
+    saga.outcome().await.unwrap();
+    let rows = async || store.read(saga.id()).await.unwrap().unwrap().journal.len();
+    let before = rows().await;
+    *store.damaged_mail.lock().unwrap() = Some("torn".to_owned());
+    let torn = elsewhere(saga.id(), 1, "torn", "{}");
+    assert_eq!(store.inner.post(&torn, MAIL_OPEN_MAX).await.unwrap(), Posted::Accepted);
+    pass(Duration::from_secs(60)).await;
+    assert_eq!(rows().await, before + 1);
+    let stored = store.inner.mail(saga.id(), "torn").await.unwrap().unwrap();
+    assert!(stored.answer.unwrap().contains("the mail cannot be read: the test"));
+    pass(Duration::from_secs(3_700)).await;
+    assert_eq!(store.read(saga.id()).await.unwrap().unwrap().row.phase, "purged", "nothing of it is unread");
+}
