@@ -1,7 +1,7 @@
 //! Starting a saga in a transaction of the caller's own.
 
 use amends::ports::{Fault, Label, PreparedStart, SagaRow};
-use amends_core::SagaId;
+use amends_core::{SagaId, Timestamp};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, EntityTrait, QueryFilter,
     RuntimeErr, Statement, Value, sqlx,
@@ -11,12 +11,16 @@ use crate::entity::saga;
 use crate::failure::fault;
 
 /// The saga without owner and due now, with its first journal row; nothing if its key is taken. No conflict target: the
-/// same prepared start twice meets the primary key as well as the business key.
+/// same prepared start twice meets the primary key as well as the business key. From `$15` on it is too old.
 const START: &str = "WITH new AS (INSERT INTO saga (id, owner, wake_at, wake_set_at, occurred_at, deadline, started_at, \
       version, workflow, key, digest, input_digest, phase, tenant, labels) \
-      VALUES ($1, NULL, $4, $4, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $13, $14) ON CONFLICT DO NOTHING RETURNING id) \
+      SELECT $1, NULL, $4, $4, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $13, $14 \
+      WHERE $15::bigint IS NULL OR $15 > extract(epoch FROM clock_timestamp()) * 1000000 \
+      ON CONFLICT DO NOTHING RETURNING id) \
     INSERT INTO journal (saga_id, transition_id, seq, at, actor, events) \
     SELECT id, $10, 1, $4, $11, $12 FROM new RETURNING saga_id";
+
+const IS_FRESH: &str = "SELECT $1 > extract(epoch FROM clock_timestamp()) * 1000000";
 
 /// How many times it looks for who holds the key, when the holder is gone by the time one looks.
 const LOOKS_MAX: u32 = 5;
@@ -46,6 +50,18 @@ pub enum StartInError {
     /// The key's holder came and went while this looked. Nothing was written; start again within the transaction.
     #[error("failed to start the saga in this transaction: its key changed hands meanwhile")]
     KeyMoves,
+    /// It occurred before the dedupe horizon by now, though not yet when it was prepared: whether the same start was made
+    /// before is forgotten. Nothing was written, and the transaction goes on. As
+    /// [`SagaStartError::TooOld`](amends::engine::SagaStartError::TooOld).
+    #[error(
+        "failed to start the saga in this transaction: it occurred at {occurred_at}, and that is forgotten since {since}"
+    )]
+    TooOld {
+        /// The source event's own time.
+        occurred_at: Timestamp,
+        /// Since when.
+        since: Timestamp,
+    },
     /// The statement failed, and with it the transaction.
     #[error(transparent)]
     Store(#[from] Fault),
@@ -89,12 +105,24 @@ pub async fn start_in(txn: &DatabaseTransaction, start: &PreparedStart) -> Resul
                 row => StartedIn::Conflict(Box::new(row)),
             });
         }
+        if let Some(since) = start.fresh_until
+            && !is_fresh(txn, since).await?
+        {
+            return Err(StartInError::TooOld { occurred_at: start.new.occurred_at, since });
+        }
     }
     Err(StartInError::KeyMoves)
 }
 
+/// By the server's clock, as the start itself.
+async fn is_fresh(txn: &DatabaseTransaction, until: Timestamp) -> Result<bool, StartInError> {
+    let statement = Statement::from_sql_and_values(DbBackend::Postgres, IS_FRESH, [until.0.into()]);
+    let row = txn.query_one_raw(statement).await.map_err(failed)?;
+    row.map_or(Ok(true), |row| row.try_get_by_index(0)).map_err(failed)
+}
+
 fn values(start: &PreparedStart) -> Vec<Value> {
-    let PreparedStart { saga, new, journal } = start;
+    let PreparedStart { saga, new, journal, fresh_until } = start;
     vec![
         saga.0.into(),
         new.occurred_at.0.into(),
@@ -110,6 +138,7 @@ fn values(start: &PreparedStart) -> Vec<Value> {
         journal.events.as_str().into(),
         new.tenant.as_deref().into(),
         Label::write(&new.labels).into(),
+        fresh_until.map(|at| at.0).into(),
     ]
 }
 

@@ -154,3 +154,26 @@ async fn under_repeatable_read_a_later_start_of_the_same_key_asks_to_run_again()
     assert!(matches!(&before, StartedIn::Before(row) if row.id == first.id()), "{before:?}");
     txn.commit().await.expect("it commits");
 }
+
+/// What was prepared may wait with its caller until the start that it repeats is forgotten.
+#[tokio::test]
+async fn a_prepared_start_that_is_written_beyond_the_horizon_is_refused_unless_its_saga_stands() {
+    let caller = Caller::new().await;
+    let first = caller.engine.start(&order(), "evt-1", 21).await.expect("it starts");
+    let late = |key, now| {
+        let prepared = caller.prepared(key, 21);
+        assert_eq!(prepared.fresh_until, None, "here nothing is forgotten");
+        amends::ports::PreparedStart { fresh_until: Some(now), ..prepared }
+    };
+    let txn = caller.db.begin().await.expect("it begins");
+    let past = caller.engine.now();
+    let refused = start_in(&txn, &late("evt-2", past)).await.expect_err("it is too old");
+    assert!(matches!(refused, StartInError::TooOld { since, .. } if since == past), "{refused}");
+    let before = start_in(&txn, &late("evt-1", past)).await.expect("it answers");
+    assert!(matches!(&before, StartedIn::Before(row) if row.id == first.id()), "{before:?}");
+    let fresh = late("evt-3", past + Duration::from_secs(3_600));
+    assert_eq!(start_in(&txn, &fresh).await.expect("it starts"), StartedIn::New(fresh.saga));
+    txn.commit().await.expect("it commits");
+    assert_eq!(caller.store.find("order", "evt-2").await.expect("it reads"), None);
+    assert!(matches!(caller.ends("evt-3").await, Outcome::Completed(_)));
+}

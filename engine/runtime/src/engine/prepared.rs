@@ -103,6 +103,7 @@ impl Engine {
             transition: TransitionId(self.next_id(at)),
             events: serde_json::to_string(&events).expect("events have string keys only, so they encode"),
         };
-        Ok(PreparedStart { saga, new, journal })
+        let fresh_until = self.0.limits.retention.fresh_until(new.occurred_at);
+        Ok(PreparedStart { saga, new, journal, fresh_until })
     }
 }

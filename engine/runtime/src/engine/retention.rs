@@ -42,6 +42,11 @@ impl Retention {
         (occurred_at < horizon).then_some(SagaStartError::TooOld { occurred_at, horizon })
     }
 
+    /// When a start that occurred then passes the horizon.
+    pub(super) fn fresh_until(&self, occurred_at: Timestamp) -> Option<Timestamp> {
+        Some(occurred_at + self.forget_after?)
+    }
+
     /// Starts that occurred before this are refused.
     fn horizon(&self, now: Timestamp) -> Option<Timestamp> {
         let micros = i64::try_from(self.forget_after?.as_micros()).ok()?;

@@ -65,6 +65,9 @@ pub struct PreparedStart {
     pub new: NewSaga,
     /// Its first journal row, which says that nobody owns it.
     pub journal: JournalRow,
+    /// From then on it is beyond the dedupe horizon, and is not written any more: what it repeats may be forgotten. None:
+    /// nothing is forgotten.
+    pub fresh_until: Option<Timestamp>,
 }
 
 /// A change of phase, or a release. Not written at every step.
