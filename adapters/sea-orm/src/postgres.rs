@@ -1,6 +1,6 @@
 //! The store on PostgreSQL, shared by any number of processes.
 //!
-//! * `open`: settings, the schema, and the two kinds of connections.
+//! * `open`: settings, the schema, and the two kinds of connections; `reach`: what is told where there are none.
 //! * `runner`: who holds a connection while something is written, and what becomes of it when that fails;
 //!   `readers`: the same for what is read.
 //! * `batch`: one batch is one statement; `held`: what it waits for; `owners`: joining, leaving, claiming;
@@ -24,6 +24,7 @@ mod outbox;
 mod owners;
 mod pulse;
 mod purge;
+mod reach;
 mod readers;
 mod registry;
 mod runner;

@@ -6,11 +6,12 @@ use std::time::Duration;
 use amends::ports::Fault;
 use amends_migrations::{Migrator, MigratorTrait as _};
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
-use sea_orm::sqlx::{self, ConnectOptions as _, PgPool};
+use sea_orm::sqlx::{self, ConnectOptions as _, Connection as _, PgPool};
 use sea_orm::{
     ConnectionTrait as _, DatabaseConnection, DbErr, SqlxPostgresConnector, TransactionTrait as _,
 };
 
+use super::reach;
 use super::runner::BEYOND_STATEMENT_TIMEOUT;
 use crate::failure::fault;
 
@@ -66,6 +67,9 @@ const SCHEMA_LOCK: i64 = 0x616d_656e_6473;
 /// How long a process waits for another one that brings the schema up to date.
 const SCHEMA_WAIT: Duration = Duration::from_secs(60);
 
+/// How often a server that is starting is asked again.
+const TRY_AGAIN: Duration = Duration::from_millis(100);
+
 /// Where the database is. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
@@ -87,15 +91,49 @@ impl Address {
     }
 
     fn cannot_open(&self, fault: Fault) -> Fault {
-        let (host, port) = (self.options.get_host(), self.options.get_port());
+        let host = match self.options.get_socket() {
+            Some(folder) => folder.display().to_string(),
+            None => self.options.get_host().to_owned(),
+        };
         let database = self.options.get_database().unwrap_or("the user's own database");
+        let place = format!("{database} on {host}, port {}", self.options.get_port());
         match fault {
-            Fault::Unavailable(reason) => {
-                Fault::Unavailable(format!("{database} on {host}, port {port}: {reason}"))
-            }
-            Fault::Corrupt(reason) => Fault::Corrupt(format!("{database} on {host}, port {port}: {reason}")),
+            Fault::Unavailable(reason) => Fault::Unavailable(format!("{place}: {reason}")),
+            Fault::Corrupt(reason) => Fault::Corrupt(format!("{place}: {reason}")),
             other => other,
         }
+    }
+
+    /// Finds out whether the server lets anybody in there, before a pool is made: a pool tries again where it is
+    /// refused, and in the end says only that it gave up. One that is starting, or has no connection left, is waited
+    /// for.
+    pub(super) async fn reach(&self, settings: &PostgresSettings) -> Result<(), Fault> {
+        let options = self.options.clone().application_name("amends opening");
+        let within = settings.connection_wait;
+        let (mut again, mut not_now) = (tokio::time::interval(TRY_AGAIN), None);
+        let tries = async {
+            loop {
+                again.tick().await;
+                match options.connect().await {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) if reach::passes(&error) => not_now = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let reason = match tokio::time::timeout(within, tries).await {
+            Ok(Ok(connection)) => {
+                // It was let in; how it goes away tells nothing more.
+                let _goodbye = connection.close().await;
+                return Ok(());
+            }
+            Ok(Err(error)) => reach::told(&error),
+            Err(_) => match not_now {
+                Some(error) => format!("it could not be reached within {within:?}: {}", reach::told(&error)),
+                None => format!("no answer within {within:?}; {}", reach::CORRECT),
+            },
+        };
+        Err(self.cannot_open(Fault::Unavailable(reason)))
     }
 
     /// Brings the schema up to date. Of many processes that start at once, one does it and the others wait.

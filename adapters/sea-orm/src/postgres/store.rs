@@ -75,8 +75,9 @@ impl PostgresStore {
     /// up to date. Its tables lie in the first schema of the user's `search_path`.
     ///
     /// # Errors
-    /// [`Fault::Unavailable`] if it cannot be reached, the user may not create tables, or another process takes
-    /// longer than a minute over the schema.
+    /// [`Fault::Unavailable`] if it cannot be reached (told at once with the reason, the host and the port, never the
+    /// password; only a server that is starting or has no connection left is waited for), the user may not create
+    /// tables, or another process takes longer than a minute over the schema.
     pub async fn open(url: &str) -> Result<Self, Fault> {
         Self::open_with(url, PostgresSettings::default()).await
     }
@@ -87,6 +88,7 @@ impl PostgresStore {
     /// As [`open`](Self::open).
     pub async fn open_with(url: &str, settings: PostgresSettings) -> Result<Self, Fault> {
         let address = Address::parse(url)?;
+        address.reach(&settings).await?;
         address.migrate(&settings).await?;
         let writers = settings.writers.max(1);
         let pool = address.writers(writers + HELD_UP, settings.batch_lock_timeout, &settings).await?;
@@ -125,7 +127,9 @@ impl PostgresStore {
     /// # Errors
     /// As [`open_read_only`](Self::open_read_only).
     pub async fn open_read_only_with(url: &str, settings: PostgresSettings) -> Result<SqlReader, Fault> {
-        Ok(SqlReader::new(Readers::connect(Address::parse(url)?, &settings).await?))
+        let address = Address::parse(url)?;
+        address.reach(&settings).await?;
+        Ok(SqlReader::new(Readers::connect(address, &settings).await?))
     }
 
     /// Finishes what is under way and closes the connections. Every other handle is then unavailable.
