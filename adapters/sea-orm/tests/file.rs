@@ -48,30 +48,42 @@ async fn a_file_in_use_is_refused_with_its_name_and_what_to_do() {
     let fault = SqliteStore::open(&path).await.expect_err("the first store holds the lock");
     let Fault::InUse(reason) = fault else { panic!("{fault}") };
     assert!(reason.contains("orders.db.lock"), "{reason}");
-    assert!(reason.contains("stop it first"), "{reason}");
-    assert!(reason.contains(&std::process::id().to_string()), "{reason}");
+    assert!(reason.contains("belongs to this process"), "{reason}");
+    assert!(reason.contains("close its other store"), "{reason}");
+    assert!(!reason.contains("stop it"), "nobody is told to stop themselves: {reason}");
 
     first.close().await.expect("it closes");
     SqliteStore::open(&path).await.expect("the lock was given up");
 }
 
 #[tokio::test]
-async fn a_store_that_was_dropped_gives_its_file_up_and_keeps_its_data() {
+async fn a_file_of_another_process_is_refused_with_its_id_and_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("orders.db");
+    let lock = folder.path().join("orders.db.lock");
+    // The same id in another container is another process.
+    for id in [4_000_000_000, std::process::id()] {
+        std::fs::write(&lock, format!("{id}\n")).expect("a lock file");
+        let held = std::fs::File::open(&lock).expect("it opens");
+        held.lock().expect("nobody else holds it");
+        let fault = SqliteStore::open(&path).await.expect_err("somebody else holds the lock");
+        let Fault::InUse(reason) = fault else { panic!("{fault}") };
+        assert!(reason.contains(&format!("belongs to process {id}")), "{reason}");
+        assert!(reason.contains("orders.db.lock"), "{reason}");
+        assert!(reason.contains("stop it first"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_was_dropped_gives_its_file_up_to_the_next_one_and_keeps_its_data() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = format!("sqlite://{}?mode=rwc", folder.path().join("orders.db").display());
     let store = SqliteStore::open(&url).await.expect("a new file, named by a URL");
     store.join(ME, "node", Timestamp(1)).await.expect("it joins");
     assert_eq!(store.commit(ME, &[start(1)]).await.expect("it commits"), [Verdict::Accepted]);
     drop(store);
-    let again = loop {
-        // The writer ends when the runtime comes to it.
-        tokio::task::yield_now().await;
-        match SqliteStore::open(&url).await {
-            Ok(store) => break store,
-            Err(Fault::InUse(_)) => {}
-            Err(fault) => panic!("{fault}"),
-        }
-    };
+    // The writer ends when the runtime comes to it.
+    let again = SqliteStore::open(&url).await.expect("a store of this process is waited for");
     assert_eq!(
         again.find("order", "order-1").await.expect("it reads").map(|row| row.id),
         Some(start(1).saga)

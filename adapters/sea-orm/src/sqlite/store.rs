@@ -56,7 +56,8 @@ impl SqliteStore {
     /// its schema up to date.
     ///
     /// # Errors
-    /// [`Fault::InUse`] if another process has it open; [`Fault::Unavailable`] if it cannot be opened;
+    /// [`Fault::InUse`] if another process has it open, or another store of this one for longer than 1 s, in which a
+    /// store that was dropped lets go; [`Fault::Unavailable`] if it cannot be opened;
     /// [`Fault::Corrupt`] if it is no database.
     pub async fn open(database: impl AsRef<Path>) -> Result<Self, Fault> {
         Self::open_with(database, SqliteSettings::default()).await
@@ -68,7 +69,7 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub async fn open_with(database: impl AsRef<Path>, settings: SqliteSettings) -> Result<Self, Fault> {
         let path = open::path_of(database.as_ref())?;
-        let lock = LockFile::take(&path)?;
+        let lock = LockFile::take(&path).await?;
         let db = open::writer(&path, &settings).await?;
         let reader = Queries::new(open::readers(&path, &settings).await?);
         let (faults, counters) = (Faults::default(), Arc::new(Counters::default()));
