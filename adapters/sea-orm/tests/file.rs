@@ -122,3 +122,20 @@ async fn what_is_no_database_is_refused_by_name() {
     assert!(matches!(&fault, Fault::Corrupt(reason) if reason.contains("letter.txt")), "{fault:?}");
     SqliteStore::open(":memory:").await.expect_err("a store in memory is another type");
 }
+
+#[tokio::test]
+async fn a_missing_folder_is_named_and_to_be_created() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let missing = folder.path().join("data");
+    let fault = SqliteStore::open(missing.join("orders.db")).await.expect_err("there is no such folder");
+    let Fault::Unavailable(reason) = fault else { panic!("{fault}") };
+    assert!(
+        reason.contains(&format!("the folder {} does not exist; create it first", missing.display())),
+        "{reason}"
+    );
+    assert!(!reason.contains(".lock"), "nobody asked for a lock file: {reason}");
+
+    std::fs::write(&missing, "").expect("a file");
+    let reason = SqliteStore::open(missing.join("orders.db")).await.expect_err("it is a file").to_string();
+    assert!(reason.contains(&format!("{} is no folder", missing.display())), "{reason}");
+}

@@ -1,7 +1,7 @@
 //! The exclusive lock file: one process owns the database.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -60,7 +60,11 @@ impl LockFile {
     fn look(database: &Path) -> Result<Self, Refusal> {
         let path = path_of(database);
         let unavailable = |error: std::io::Error| {
-            Fault::Unavailable(format!("the lock file {} cannot be opened: {error}", path.display()))
+            let reason = match no_folder(database) {
+                Some(reason) => format!("{} cannot be opened: {reason}", database.display()),
+                None => format!("the lock file {} cannot be opened: {error}", path.display()),
+            };
+            Fault::Unavailable(reason)
         };
         let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options.map_err(unavailable)?;
@@ -102,6 +106,20 @@ enum Refusal {
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+/// What is wrong with the folder that a new file would lie in.
+fn no_folder(database: &Path) -> Option<String> {
+    // The folder of a bare name is the one that the process is in.
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    match folder.metadata() {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some(format!("{} is no folder; use another path", folder.display())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Some(format!("the folder {} does not exist; create it first", folder.display()))
+        }
+        Err(_) => None,
     }
 }
 
