@@ -59,3 +59,17 @@ async fn the_example_has_its_card_charged_by_the_participant_of_the_readme() {
     assert!(printed.contains("charge succeeded") && printed.contains("completed"), "{printed}");
     assert_eq!(caller.lines("o-1").await, 1);
 }
+
+#[test]
+fn a_foreign_participant_refuses_an_option_that_it_does_not_know_in_words_and_without_a_stack() {
+    for program in [Program::Python, Program::JavaScript] {
+        for wrong in [&["--nope"][..], &["--database"], &["twice"]] {
+            let told =
+                caller::command(program).args(wrong).env("COLUMNS", "100").output().expect("it starts");
+            let words = String::from_utf8(told.stderr).expect("it prints text");
+            assert_eq!(told.status.code(), Some(2), "{program:?} {wrong:?}: {words}");
+            assert!(words.contains(wrong[0]) && words.contains("usage: "), "{program:?} {wrong:?}: {words}");
+            assert!(words.lines().count() <= 3, "{program:?} {wrong:?}: {words}");
+        }
+    }
+}

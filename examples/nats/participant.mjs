@@ -277,17 +277,30 @@ class Participant {
 
 // --- the process ---------------------------------------------------------------------------------------------------
 
-const { values: options } = parseArgs({
-  options: {
-    nats: { type: "string", default: "nats://127.0.0.1:4222" },
-    database: { type: "string", default: "payments.db" },
-    service: { type: "string", default: "payments" },
-    prefix: { type: "string", default: "amends" },
-    help: { type: "boolean", short: "h", default: false },
-  },
-});
+const USAGE = "usage: participant.mjs [--nats URL] [--database FILE] [--service NAME] [--prefix NAME]";
+
+/** What the command line asks for. What it cannot ask for ends this program. */
+function asked() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        nats: { type: "string", default: "nats://127.0.0.1:4222" },
+        database: { type: "string", default: "payments.db" },
+        service: { type: "string", default: "payments" },
+        prefix: { type: "string", default: "amends" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    console.error(`participant.mjs: ${error.message.split("\n")[0]}; ${USAGE}`);
+    process.exit(2);
+  }
+}
+
+const options = asked();
 if (options.help) {
-  console.log("usage: participant.mjs [--nats URL] [--database FILE] [--service NAME] [--prefix NAME]");
+  console.log(USAGE);
   process.exit(0);
 }
 

