@@ -29,11 +29,11 @@ impl fmt::Display for Tally {
         let under_way = self.begun.saturating_sub(self.ended + self.waiting);
         write!(
             f,
-            "{} of {} sagas ended, {} on a desk, {under_way} under way",
+            "{} of {} sagas ended, {} on desks, {under_way} under way",
             self.ended, self.sagas, self.waiting
         )?;
         if self.turning_back > 0 {
-            write!(f, " ({} turning back)", self.turning_back)?;
+            write!(f, " ({} undoing)", self.turning_back)?;
         }
         Ok(())
     }
@@ -50,7 +50,8 @@ impl Progress {
     pub fn here() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
-            let style = ProgressStyle::with_template("{elapsed:>4} [{bar:30}] {msg}")
+            // The bar takes what the tally leaves of the line.
+            let style = ProgressStyle::with_template("{elapsed:>4} [{wide_bar}] {msg}")
                 .expect("the template is well formed");
             bar.set_style(style.progress_chars("=> "));
             bar
