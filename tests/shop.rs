@@ -362,6 +362,8 @@ fn input_that_cannot_be_used_is_refused_with_what_to_do() {
         "name of a schema",
         "lower-case",
     );
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").and_then(|nobody| nobody.local_addr()).unwrap();
+    refused(&["--database", &format!("postgres://me@{nobody}/shop")], "Connection refused", "--database");
     refused(&["--database", "mysql://localhost/shop"], "no kind of database", "--database");
     refused(&["--database", "sqlite://:memory:"], "names no file", "--database");
     refused(&["--database", "/nowhere/shop.db"], "does not exist", "--database");

@@ -5,6 +5,7 @@
 //! a process is gone.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use amends_migrations::{Migrator, MigratorTrait as _};
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -18,6 +19,9 @@ use crate::Unusable;
 use crate::contents::Contents;
 use crate::participants::Participants;
 use crate::place;
+
+/// How long the server may take over a connection.
+const CONNECTION_WAIT: Duration = Duration::from_secs(10);
 
 /// Of a URL that names no schema.
 const NAME: &str = "shop";
@@ -211,8 +215,15 @@ impl Schemas {
     }
 
     async fn connect(&self) -> Result<DatabaseConnection, Unusable> {
+        // A pool tries again where it is refused, and in the end says only that it gave up.
+        match tokio::time::timeout(CONNECTION_WAIT, self.options.connect()).await {
+            Ok(Err(error @ sqlx::Error::Io(_))) => return Err(self.failed(error)),
+            Ok(Ok(let_in)) => drop(let_in),
+            // The pool waits for what is starting, and tells the rest.
+            _ => {}
+        }
         let mut options = ConnectOptions::new(&self.url);
-        options.max_connections(1).acquire_timeout(std::time::Duration::from_secs(10)).sqlx_logging(false);
+        options.max_connections(1).acquire_timeout(CONNECTION_WAIT).sqlx_logging(false);
         Database::connect(options).await.map_err(|error| self.failed(error))
     }
 
