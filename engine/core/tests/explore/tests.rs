@@ -151,7 +151,7 @@ fn two_steps() {
             a b(a)              24249 states (5 + 83 + 833 + 5679 + 17649), 567383 transitions, 387523 refused
             a! b                4250 states (5 + 59 + 336 + 1274 + 2576), 92578 transitions, 48880 refused
             a b!                6702 states (5 + 64 + 438 + 2032 + 4163), 174732 transitions, 117518 refused
-            read, b(a)          12847 states (5 + 66 + 527 + 3305 + 8944), 315242 transitions, 188114 refused
+            read, b(a)          12857 states (5 + 66 + 527 + 3306 + 8953), 315302 transitions, 188162 refused
             fences              23609 states (5 + 84 + 837 + 5619 + 17064), 546143 transitions, 382232 refused
             when: a, b          24844 states (9 + 119 + 1012 + 6168 + 17536), 580986 transitions, 429173 refused
             either: a, b        7333 states (7 + 72 + 434 + 1909 + 4911), 142218 transitions, 151799 refused
@@ -171,7 +171,7 @@ fn two_steps_and_their_deadlines() {
             a b(a)              9109 states (9 + 150 + 1593 + 7357), 138565 transitions, 104880 refused
             a! b                2644 states (9 + 107 + 634 + 1894), 40034 transitions, 22595 refused
             a b!                3152 states (9 + 119 + 841 + 2183), 60131 transitions, 43988 refused
-            read, b(a)          3943 states (9 + 92 + 762 + 3080), 62849 transitions, 41594 refused
+            read, b(a)          4004 states (9 + 93 + 779 + 3123), 64008 transitions, 42470 refused
             fences              8619 states (9 + 150 + 1551 + 6909), 131257 transitions, 102293 refused
             when: a, b          9554 states (15 + 203 + 1823 + 7513), 146975 transitions, 123110 refused
             either: a, b        3811 states (11 + 115 + 749 + 2936), 47296 transitions, 54912 refused
@@ -284,34 +284,34 @@ fn states_with_the_same_key_go_on_alike() {
     kept(
         &text,
         &expect![[r#"
-        a, read             12 pairs
-        a, by operator      1836 pairs
-        a, window           1359 pairs
-        a, by query         2521 pairs
-        a, retention        1069 pairs
-        a, by repeating     701 pairs
-        a, fence            1655 pairs
-        a, deadline         1315 pairs
-        pivot, window       949 pairs
-        pivot, repeats      282 pairs
-        when: a             400 pairs
-        a b                 754 pairs
-        a b(a)              1023 pairs
-        a! b                525 pairs
-        a b!                402 pairs
-        read, b(a)          435 pairs
-        fences              1136 pairs
-        when: a, b          1152 pairs
-        either: a, b        444 pairs
-        a b                 205 pairs
-        a b(a)              79 pairs
-        a! b                67 pairs
-        a b!                29 pairs
-        read, b(a)          38 pairs
-        fences              86 pairs
-        when: a, b          106 pairs
-        either: a, b        54 pairs
-    "#]],
+            a, read             12 pairs
+            a, by operator      1834 pairs
+            a, window           1359 pairs
+            a, by query         2518 pairs
+            a, retention        1067 pairs
+            a, by repeating     700 pairs
+            a, fence            1654 pairs
+            a, deadline         1312 pairs
+            pivot, window       945 pairs
+            pivot, repeats      281 pairs
+            when: a             400 pairs
+            a b                 754 pairs
+            a b(a)              1023 pairs
+            a! b                525 pairs
+            a b!                402 pairs
+            read, b(a)          435 pairs
+            fences              1136 pairs
+            when: a, b          1152 pairs
+            either: a, b        444 pairs
+            a b                 205 pairs
+            a b(a)              79 pairs
+            a! b                67 pairs
+            a b!                29 pairs
+            read, b(a)          44 pairs
+            fences              86 pairs
+            when: a, b          106 pairs
+            either: a, b        54 pairs
+        "#]],
     );
 }
 
