@@ -155,7 +155,7 @@ fn undone_in_reverse(view: &SagaView, ledger: &Ledger) -> Result<(), String> {
     Ok(())
 }
 
-/// As the journal has it.
+/// As the journal has it, but for what was found only afterwards to have taken effect.
 fn in_reverse_order(view: &SagaView) -> Result<(), String> {
     let position = |wanted: &dyn Fn(&JournalEvent) -> bool| events(view).position(wanted);
     for ancestor in view.plan().indices() {
@@ -168,7 +168,11 @@ fn in_reverse_order(view: &SagaView) -> Result<(), String> {
             let last = events(view).enumerate().filter(
                 |(_, event)| matches!(event, JournalEvent::Started { action, .. } if *action == child),
             );
-            if last.map(|(at, _)| at).max().is_some_and(|last| last > began) {
+            let forward = ActionId::forward(view.plan().step(below).name.clone());
+            let found_late = events(view)
+                .skip(began)
+                .any(|event| matches!(event, JournalEvent::Disputed(news) if news.action == forward));
+            if !found_late && last.map(|(at, _)| at).max().is_some_and(|last| last > began) {
                 return Err(wrong_order(view, ancestor, below));
             }
         }

@@ -14,7 +14,7 @@ use amends_core::event::{Answer, Failure, FailureKind, Recorded};
 use amends_core::machine::Attempted;
 use amends_core::state::{Effect, Phase, Stage};
 use amends_core::{ActionId, Json, SagaId};
-use amends_testkit::{Ledger, Side, World, WorldSaga, expect};
+use amends_testkit::{Ledger, Side, World, WorldSaga, expect, explore};
 
 use super::kit::{Part, part, request, told_once, undo_request};
 
@@ -157,6 +157,36 @@ fn g10_a_charge_that_comes_after_the_end_is_undone_exactly_once() {
         +31.000s compensation of charge started (attempt 1)
         +31.000s compensation of charge succeeded
     "#]]);
+}
+
+/// `first → charge → end`, with the same careless service: `first` was undone before the charge took effect.
+fn charged_below_what_is_undone(world: &mut World) {
+    let ledger = Ledger::new(world);
+    let (first, end) = (part(&ledger, "first"), part(&ledger, "end"));
+    let careless = Careless { name: "gateway".into(), ledger: ledger.clone(), charged: Arc::default() };
+    let once = RetryPolicy {
+        name: "once".to_owned(),
+        max_attempts: 1,
+        on_exhausted: Exhausted::TurnBack,
+        ..RetryPolicy::default()
+    };
+    world.policies(Policies::new().retry("once", once));
+    let (mut s, input) = SagaBuilder::<u32>::new("order", 1);
+    let began = s.step("first", first.step::<ByQuery, ByRepeating>(), input);
+    let charge = s.step("charge", careless.timeout(seconds(5)).retry("once"), began);
+    let (done, s) = s.pivot("end", end.step::<ByQuery, ByOperator>(), charge);
+    let saga = s.finish(done).expect("the definition is sound");
+    world.register(&saga);
+    let saga = world.start(&saga, "key", 7);
+    world.run_for(seconds(40));
+    ledger.catch_up();
+    let (attempt, answer) = charged(Some(1));
+    world.reply(&saga, request(&saga, "charge"), attempt, answer).expect("it is taken");
+}
+
+#[test]
+fn g10_what_took_effect_after_what_it_depends_on_was_undone_breaks_no_law() {
+    explore(charged_below_what_is_undone).every_compensation_repeats().hold();
 }
 
 #[test]
