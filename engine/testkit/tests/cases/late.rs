@@ -68,6 +68,17 @@ impl Compensate for Careless {
     }
 }
 
+/// One attempt, and the saga turns back.
+fn once() -> Policies {
+    let once = RetryPolicy {
+        name: "once".to_owned(),
+        max_attempts: 1,
+        on_exhausted: Exhausted::TurnBack,
+        ..RetryPolicy::default()
+    };
+    Policies::new().retry("once", once)
+}
+
 /// `charge → end`, which gave up at five seconds, found nothing, and turned back.
 struct GivenUp {
     world: World,
@@ -82,13 +93,7 @@ fn given_up() -> GivenUp {
     let charged = Arc::new(AtomicBool::new(false));
     let careless = Careless { name: "gateway".into(), ledger: ledger.clone(), charged: charged.clone() };
     let end = part(&ledger, "end");
-    let once = RetryPolicy {
-        name: "once".to_owned(),
-        max_attempts: 1,
-        on_exhausted: Exhausted::TurnBack,
-        ..RetryPolicy::default()
-    };
-    world.policies(Policies::new().retry("once", once));
+    world.policies(once());
     let (mut s, input) = SagaBuilder::<u32>::new("order", 1);
     let charge = s.step("charge", careless.timeout(seconds(5)).retry("once"), input);
     let (done, s) = s.pivot("end", end.step::<ByQuery, ByOperator>(), charge);
@@ -164,13 +169,7 @@ fn charged_below_what_is_undone(world: &mut World) {
     let ledger = Ledger::new(world);
     let (first, end) = (part(&ledger, "first"), part(&ledger, "end"));
     let careless = Careless { name: "gateway".into(), ledger: ledger.clone(), charged: Arc::default() };
-    let once = RetryPolicy {
-        name: "once".to_owned(),
-        max_attempts: 1,
-        on_exhausted: Exhausted::TurnBack,
-        ..RetryPolicy::default()
-    };
-    world.policies(Policies::new().retry("once", once));
+    world.policies(once());
     let (mut s, input) = SagaBuilder::<u32>::new("order", 1);
     let began = s.step("first", first.step::<ByQuery, ByRepeating>(), input);
     let charge = s.step("charge", careless.timeout(seconds(5)).retry("once"), began);
